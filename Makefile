@@ -1,0 +1,64 @@
+# Every target makes .venv first, from the exact versions in constraints.txt, and only if it is not
+# up to date. Another interpreter: make test PYTHON=/path/to/python3.11
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq -c constraints.txt
+# One thread per process: two test workers share two cores without getting in each other's way.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check format bench docs clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.run  ## train four rules on built-in data and show what they do to each user
+	$(BIN)/fedmgda demo
+
+test: check  ## run the checks, then all tests that take seconds
+	$(PYTEST) -n 2
+
+test-slow: $(VENV)/.dev  ## run the tests that take minutes
+	$(PYTEST) -n 2 -m slow
+
+check: $(VENV)/.dev  ## check format, lint, types and layers
+	$(BIN)/ruff format --check --quiet .
+	$(BIN)/ruff check --quiet .
+	$(BIN)/mypy --no-error-summary
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev  ## format the code and apply safe lint fixes
+	$(BIN)/ruff check --quiet --fix .
+	$(BIN)/ruff format --quiet .
+
+bench: $(VENV)/.dev  ## measure, and write benchmarks/results
+	set -e; for script in benchmarks/bench_*.py; do $(BIN)/python "$$script"; done
+
+docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents
+	$(PYTEST) -n 2 src
+	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md CHANGELOG.md docs
+
+clean:  ## remove the environment, caches and build products; never runs or results
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.pip: constraints.txt
+	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.version_info >= (3, 11) or sys.exit(f"fedmgda needs Python 3.11 or newer, got {v}; name another one with PYTHON=...")'
+	@echo "Installing into $(VENV) (a minute or two the first time)."
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) pip hatchling editables
+	@touch $@
+
+# torch first: the largest wheel decides early whether the rest is worth fetching.
+$(VENV)/.run: $(VENV)/.pip pyproject.toml
+	@$(PIP) torch
+	@$(PIP) --no-build-isolation --editable '.[all]'
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.run
+	@$(PIP) --group test --group check
+	@touch $@

@@ -1,0 +1,5 @@
+"""What malicious clients do: to the loss they train on, or to what they report."""
+
+from fedmgda.attacks._attack import Attack, BiasLoss, ScaleLoss, ScaleUpdate, under_attack
+
+__all__ = ["Attack", "BiasLoss", "ScaleLoss", "ScaleUpdate", "under_attack"]

@@ -1,0 +1,168 @@
+"""The commands, and how they end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+import fedmgda
+from fedmgda._errors import FedmgdaError
+from fedmgda.cli._console import err, out
+from fedmgda.cli._demo import run_demo
+from fedmgda.cli._progress import watch_jobs, watch_run
+from fedmgda.cli._tables import rows_table, summary_table
+from fedmgda.experiments import (
+    Collection,
+    Interrupted,
+    RunFolder,
+    Spec,
+    execute,
+    parse,
+    plan_sweep,
+    read_toml,
+    resolve,
+    to_toml,
+    with_overrides,
+)
+
+__all__ = ["run_app"]
+
+app = typer.Typer(
+    name="fedmgda",
+    help="Federated learning that sacrifices no participating user.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+)
+
+SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
+Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many runs at the same time.")]
+
+
+def run_app() -> int:
+    """Run the command line; return the exit code."""
+    try:
+        app(standalone_mode=False)
+    except FedmgdaError as error:
+        err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
+        return error.exit_code
+    except Interrupted as stop:
+        err.print(
+            f"{stop} Nothing is lost: the same command, or fedmgda resume, goes on from here."
+        )
+        return stop.exit_code
+    except typer.Exit as end:
+        return end.exit_code
+    except typer.Abort:
+        return 130
+    except Exception as error:
+        if type(error).__module__.split(".")[0] not in {"click", "typer"}:
+            raise
+        error.show()  # type: ignore[attr-defined]  # click's own usage errors know how to speak
+        return int(getattr(error, "exit_code", 2))
+    return 0
+
+
+@app.callback(invoke_without_command=True)
+def about(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
+) -> None:
+    """Federated learning that sacrifices no participating user."""
+    if version:
+        out.print(fedmgda.__version__)
+        raise typer.Exit
+
+
+@app.command()
+def run(
+    spec_path: SpecPath,
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The run folder. [default: runs/NAME]")
+    ] = None,
+    config: Overrides = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the resolved spec and stop.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train from one file; every key has a default."""
+    spec = resolve(parse(Spec, with_overrides(read_toml(spec_path), config or [])))
+    if dry_run:
+        out.print(to_toml(spec), markup=False, highlight=False, end="")
+        return
+    if not as_json:
+        err.print(to_toml(spec), markup=False, highlight=False, style="dim")
+    _carry_on(RunFolder.create(folder or Path("runs") / spec_path.stem, spec), as_json=as_json)
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    as_json: AsJson = False,
+) -> None:
+    """Go on with a run that was stopped or killed."""
+    _carry_on(RunFolder.open(folder), as_json=as_json)
+
+
+@app.command()
+def sweep(
+    spec_path: SpecPath,
+    folder: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The folder. [default: runs/NAME]")
+    ] = None,
+    config: Overrides = None,
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Compare rules, attacks, seeds: every combination of the sweep table of a spec."""
+    runs = plan_sweep(with_overrides(read_toml(spec_path), config or []))
+    collection = Collection(folder or Path("runs") / spec_path.stem, runs)
+    states = watch_jobs(collection, jobs, quiet=as_json)
+    rows = collection.write_table()
+    if as_json:
+        out.print_json((collection.path / "summary.json").read_text())
+    else:
+        out.print(rows_table(rows))
+        out.print(f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
+    failed = [state for state in states if state.error]
+    for state in failed:
+        name = runs[state.index].folder_name
+        err.print(
+            f"[bold red]Error:[/] {escape(name)}: {escape(state.error or '')}", soft_wrap=True
+        )
+    if failed:
+        raise typer.Exit(failed[0].exit_code)
+
+
+@app.command()
+def demo(
+    folder: Annotated[Path, typer.Option("--out", "-o", help="The folder.")] = Path("runs/demo"),
+    jobs: Jobs = 2,
+    as_json: AsJson = False,
+) -> None:
+    """See it work, offline, in under a minute: four rules, honest and under attack."""
+    run_demo(folder, jobs, as_json=as_json)
+
+
+def _carry_on(folder: RunFolder, *, as_json: bool) -> None:
+    if folder.done:
+        err.print(f"{escape(str(folder.path))} is finished; this is its summary.")
+    else:
+        watch_run(execute(folder), quiet=as_json)
+    if as_json:
+        out.print_json(json.dumps(folder.summary()))
+    else:
+        out.print(summary_table(folder.summary()))
+        out.print(f"Everything about the run is in {escape(str(folder.path))}")

@@ -1,0 +1,96 @@
+"""Progress: a live bar on a terminal, plain lines otherwise."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from fedmgda.cli._console import err
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from fedmgda.experiments import Collection, JobState, Progress
+
+__all__ = ["watch_jobs", "watch_run"]
+
+_EVERY = 5.0  # seconds between plain lines
+
+
+def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
+    """Follow one run to its end."""
+    with _bar("{task.fields[news]}", quiet=quiet) as bar:
+        task, improved, last = None, None, time.monotonic()
+        with closing(_as_generator(steps)):
+            for progress in steps:
+                for note in progress.notes:
+                    err.print(f"[yellow]Note:[/] {note}", soft_wrap=True)
+                if task is None:
+                    task = bar.add_task("round", total=progress.rounds, news="")
+                if progress.row is not None and progress.row["improved"] is not None:
+                    improved = progress.row["improved"]
+                news = _news(progress.evaluation, improved)
+                bar.update(task, completed=progress.round_num, news=news)
+                if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
+                    last = time.monotonic()
+                    err.print(f"round {progress.round_num} of {progress.rounds}: {news}")
+
+
+def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobState]:
+    """Follow a sweep to its end; return the last news of every run."""
+    totals = [run.spec.rounds for run in collection.runs]
+    done = [
+        total if folder.done else 0
+        for total, folder in zip(totals, collection.folders, strict=True)
+    ]
+    finished = sum(folder.done for folder in collection.folders)
+    ended: list[JobState] = []
+    with _bar("{task.fields[news]}", quiet=quiet) as bar:
+        task = bar.add_task("round", total=sum(totals), completed=sum(done), news="")
+        last = time.monotonic()
+        for state in collection.execute(jobs):
+            if state.finished or state.error:
+                ended.append(state)
+                finished += state.finished
+            else:
+                done[state.index] = state.round_num
+            news = f"{finished} of {len(totals)} runs finished"
+            bar.update(task, completed=sum(done), news=news)
+            if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
+                last = time.monotonic()
+                err.print(f"round {sum(done)} of {sum(totals)}: {news}")
+    return ended
+
+
+def _bar(news: str, *, quiet: bool) -> Bar:
+    return Bar(
+        TextColumn("{task.description}"),
+        MofNCompleteColumn(),
+        BarColumn(bar_width=16),
+        TimeRemainingColumn(compact=True),
+        TextColumn(news),
+        console=err,
+        disable=quiet or not err.is_terminal,
+    )
+
+
+def _news(evaluation: dict[str, Any], improved: float | None) -> str:
+    """Say in a few words how the users are doing."""
+    accuracy = evaluation["honest"]["accuracy"]
+    parts = []
+    if accuracy is not None:
+        parts.append(f"avg {100 * accuracy['average']:.1f}%")
+        parts.append(f"worst5 {100 * accuracy['percentile_5']:.1f}%")
+    elif evaluation["honest"]["loss"] is not None:
+        parts.append(f"loss {evaluation['honest']['loss']['average']:.4g}")
+    if improved is not None:
+        parts.append(f"improved {improved:.0f}%")
+    return " ".join(parts)
+
+
+def _as_generator(steps: Iterator[Progress]) -> Generator[Progress, None, None]:
+    return steps  # type: ignore[return-value]  # execute is one; closing it ends the run's workers

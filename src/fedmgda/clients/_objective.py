@@ -1,0 +1,100 @@
+"""A block of one client's examples, and the mean loss over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import torch
+from torch.nn import functional
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+    from torch import Tensor, nn
+
+    from fedmgda._types import Indices
+    from fedmgda.data import FederatedData
+
+__all__ = ["Block", "batch_loss", "gather", "score"]
+
+_CHUNK_ENTRIES = 2**19
+_CHUNK_ROWS = 8192
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The examples of one client in one split.
+
+    Attributes:
+        features: Of shape `(n, ...)`.
+        targets: Of shape `(n,)`: int64 for classes, float32 for regression.
+    """
+
+    features: Tensor
+    targets: Tensor
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+        """Cut the block into consecutive batches; the last one may be smaller."""
+        return zip(torch.split(self.features, size), torch.split(self.targets, size), strict=True)
+
+    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Cut the block for a forward pass without exhausting memory, by its own shape alone."""
+        entries = max(1, self.features[:1].numel())
+        return self.batches(min(_CHUNK_ROWS, max(1, _CHUNK_ENTRIES // entries)))
+
+    def shuffled(self, order: Tensor) -> Block:
+        """Return the examples in another order."""
+        return Block(self.features[order], self.targets[order])
+
+
+def gather(data: FederatedData, rows: Indices) -> Block:
+    """Copy the given rows into memory of their own.
+
+    torch aligns what it allocates and NumPy does not always; on equally aligned operands the same
+    kernels run in every process, so the same numbers come out.
+    """
+    return Block(_tensor(data.features[rows]), _tensor(data.targets[rows]))
+
+
+def _tensor(array: NDArray[Any]) -> Tensor:
+    # Whole numbers are classes or tokens; everything else is a measurement.
+    dtype = torch.int64 if array.dtype.kind in "biu" else torch.float32
+    return torch.tensor(array, dtype=dtype)
+
+
+def batch_loss(output: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
+    """Return the cross-entropy of class scores, or the squared error if the targets are floats.
+
+    Args:
+        output: Of shape `(n, num_classes)`; for regression `(n,)` or `(n, 1)`.
+        targets: Of shape `(n,)`.
+        reduction: "mean" or "sum" over the batch.
+    """
+    if targets.is_floating_point():
+        return functional.mse_loss(output.reshape(targets.shape), targets, reduction=reduction)
+    return functional.cross_entropy(output, targets, reduction=reduction)
+
+
+def score(module: nn.Module, block: Block) -> tuple[float, float]:
+    """Return mean loss and accuracy of a module over a block, in eval mode.
+
+    The accuracy of a regression, and everything about an empty block, is NaN.
+    """
+    if not len(block):
+        return float("nan"), float("nan")
+    module.eval()
+    loss, correct = 0.0, 0
+    with torch.no_grad():
+        for features, targets in block.chunks():
+            output = module(features)
+            loss += float(batch_loss(output, targets, reduction="sum"))
+            if not targets.is_floating_point():
+                correct += int((output.argmax(1) == targets).sum())
+    accuracy = float("nan") if block.targets.is_floating_point() else correct / len(block)
+    return loss / len(block), accuracy

@@ -1,0 +1,186 @@
+"""The clients as the federation sees them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Self, final
+
+import numpy as np
+
+from fedmgda._errors import FedmgdaError
+from fedmgda._types import Cohort, Failure
+from fedmgda.clients._bench import Bench, Outcome, Settings, Task
+from fedmgda.clients._crew import Crew
+from fedmgda.clients._evaluation import Evaluation
+from fedmgda.clients._serial import Serial
+from fedmgda.models import initial_vector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from types import TracebackType
+
+    from torch import nn
+
+    from fedmgda._types import Matrix, Vector
+    from fedmgda.clients._training import LocalTraining
+    from fedmgda.data import FederatedData, Split
+
+__all__ = ["ClientPool"]
+
+
+@final
+class ClientPool:
+    """Trains and evaluates clients, in this process or in worker processes.
+
+    Every number is a function of the data, the settings, the model, the round and the client: the
+    number of workers, the order of the clients and a worker that had to be replaced change no bit.
+    Use it as a context manager, or call `close`.
+
+    Attributes:
+        num_params: d, the number of parameters of the model.
+        num_buffers: The entries of its float buffers, which follow the parameters in the vector.
+    """
+
+    def __init__(  # noqa: PLR0913 - the one place where everything a client needs comes together
+        self,
+        *,
+        data: FederatedData,
+        build_model: Callable[[], nn.Module],
+        training: LocalTraining,
+        seed: int,
+        workers: int = 1,
+        loss_factors: Mapping[int, float] | None = None,
+        client_timeout: float = 600.0,
+    ) -> None:
+        """Prepare the clients; worker processes start in the background.
+
+        Args:
+            data: The examples of all clients.
+            build_model: Returns a new module; with several workers it must be picklable.
+            training: The hyper-parameters of local SGD.
+            seed: The seed of the experiment.
+            workers: 1 computes in this process, more are that many processes of one thread each.
+            loss_factors: Clients whose training objective and reported loss are multiplied by a
+                factor (the scaling attack, SPEC 2). `evaluate` and `gradients` stay truthful.
+            client_timeout: Seconds after which a client in a worker process is given up.
+        """
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers}.")
+        if not 0 < client_timeout < math.inf:
+            raise ValueError(f"client_timeout must be positive and finite, got {client_timeout}.")
+        self._data = data
+        factors = dict(loss_factors or {})
+        self._check_factors(factors)
+        self._settings = Settings(
+            build_model=build_model, training=training, seed=seed, loss_factors=factors
+        )
+        bench = Bench(data, self._settings)
+        self.num_params = bench.model.num_params
+        self.num_buffers = bench.model.num_buffers
+        size = self.num_params + self.num_buffers
+        widths = {"train": size, "gradient": self.num_params, "evaluate": 0}
+        self._engine: Serial | Crew = Serial(bench, widths)
+        if workers > 1:
+            self._engine = Crew(data, self._settings, widths, workers, client_timeout)
+
+    def initial_params(self) -> Vector:
+        """Return the initial model of the seed, of shape `(d + num_buffers,)`, float32."""
+        return initial_vector(self._settings.build_model, self._settings.seed)
+
+    def train_cohort(self, params: Vector, client_ids: Sequence[int], round_num: int) -> Cohort:
+        """Let each client train the model on its own data.
+
+        Args:
+            params: Of shape `(d + num_buffers,)`, w_t and the float buffers.
+            client_ids: The m clients of the round.
+            round_num: The round, 1 for the first: with seed and client it fixes all randomness.
+
+        Returns:
+            The clients that finished, in the given order, with rows of `d + num_buffers` entries;
+            the others are in `failures`. `updates` is a view of memory that the next call of
+            `train_cohort` overwrites: copy it to keep it.
+        """
+        outcomes, rows = self._run(Task(work="train", round_num=round_num), params, client_ids)
+        done = [i for i, outcome in enumerate(outcomes) if outcome.reason is None]
+        ids = tuple(int(client_ids[i]) for i in done)
+        return Cohort(
+            client_ids=ids,
+            updates=rows if len(done) == len(outcomes) else rows[done],
+            num_examples=np.array([len(self._data.train[i]) for i in ids], dtype=np.float64),
+            losses=np.array([outcomes[i].loss for i in done], dtype=np.float64),
+            failures=tuple(
+                Failure(client_id=int(client_id), reason=outcome.reason)
+                for client_id, outcome in zip(client_ids, outcomes, strict=True)
+                if outcome.reason is not None
+            ),
+        )
+
+    def evaluate(self, params: Vector, client_ids: Sequence[int], split: Split) -> Evaluation:
+        """Return loss and accuracy of a model for each client on one split.
+
+        On the training split the loss is, to the bit, the one `train_cohort` reports.
+        """
+        outcomes, _ = self._run(Task(work="evaluate", split=split), params, client_ids)
+        _require(outcomes, client_ids, "evaluated")
+        sizes = [len(self._data.split(split)[i]) for i in client_ids]
+        return Evaluation(
+            client_ids=tuple(int(i) for i in client_ids),
+            losses=np.array([outcome.loss for outcome in outcomes], dtype=np.float64),
+            accuracies=np.array([outcome.accuracy for outcome in outcomes], dtype=np.float64),
+            num_examples=np.array(sizes, dtype=np.float64),
+        )
+
+    def gradients(self, params: Vector, client_ids: Sequence[int]) -> Matrix:
+        """Return the gradients of the clients' mean training losses, in eval mode.
+
+        Returns:
+            Of shape `(m, d)`, float32; a view of memory that the next call overwrites.
+        """
+        outcomes, rows = self._run(Task(work="gradient"), params, client_ids)
+        _require(outcomes, client_ids, "differentiated")
+        return rows
+
+    def close(self) -> None:
+        """End the worker processes. Arrays already returned stay valid."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(
+        self, task: Task, params: Vector, client_ids: Sequence[int]
+    ) -> tuple[list[Outcome], Matrix]:
+        for client_id in client_ids:
+            self._check_id(client_id)
+        size = self.num_params + self.num_buffers
+        if params.shape != (size,):
+            raise ValueError(f"params must have shape ({size},), got {params.shape}.")
+        return self._engine.run(task, params.astype(np.float32, copy=False), client_ids)
+
+    def _check_id(self, client_id: int) -> None:
+        if not 0 <= client_id < self._data.num_clients:
+            raise ValueError(
+                f"client ids must lie in 0..{self._data.num_clients - 1}, got {client_id}."
+            )
+
+    def _check_factors(self, factors: Mapping[int, float]) -> None:
+        for client_id, factor in factors.items():
+            self._check_id(client_id)
+            if not math.isfinite(factor):
+                raise ValueError(
+                    f"loss_factors must be finite, got {factor} for client {client_id}."
+                )
+
+
+def _require(outcomes: Sequence[Outcome], client_ids: Sequence[int], done: str) -> None:
+    for client_id, outcome in zip(client_ids, outcomes, strict=True):
+        if outcome.reason is not None:
+            raise FedmgdaError(f"Client {client_id} could not be {done}: {outcome.reason}.")

@@ -1,0 +1,56 @@
+"""The hyper-parameters of one client's local work."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, final
+
+__all__ = ["LocalTraining"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalTraining:
+    """What a client does with the model it receives: local SGD on its training split.
+
+    Attributes:
+        local_epochs: k, the number of passes over the training split.
+        batch_size: b; the last, smaller batch of an epoch is kept. None means the whole split.
+        client_lr: η, the step size.
+        momentum: PyTorch's momentum, starting from zero in every round.
+        mu: The weight of the proximal term, which keeps w near the received w_t.
+        prox_convention: "half" adds (mu/2)‖w - w_t‖² to the loss of each batch, as FedProx does;
+            "full" adds mu‖w - w_t‖², as the released code of the paper does (SPEC 1.3).
+
+    >>> LocalTraining(mu=0.1, prox_convention="full").prox_slope
+    0.2
+    """
+
+    local_epochs: int = 1
+    batch_size: int | None = 10
+    client_lr: float = 0.1
+    momentum: float = 0.0
+    mu: float = 0.0
+    prox_convention: Literal["half", "full"] = "half"
+
+    def __post_init__(self) -> None:
+        if self.local_epochs < 1:
+            raise ValueError(f"local_epochs must be at least 1, got {self.local_epochs}.")
+        if self.batch_size is not None and self.batch_size < 1:
+            raise ValueError(f"batch_size must be at least 1 or None, got {self.batch_size}.")
+        if not 0 < self.client_lr < math.inf:
+            raise ValueError(f"client_lr must be positive and finite, got {self.client_lr}.")
+        if not 0 <= self.momentum < 1:
+            raise ValueError(f"momentum must lie in [0, 1), got {self.momentum}.")
+        if not 0 <= self.mu < math.inf:
+            raise ValueError(f"mu must be non-negative and finite, got {self.mu}.")
+        if self.prox_convention not in ("half", "full"):
+            raise ValueError(
+                f'prox_convention must be "half" or "full", got {self.prox_convention!r}.'
+            )
+
+    @property
+    def prox_slope(self) -> float:
+        """The c of c(w - w_t), the gradient of the proximal term."""
+        return self.mu if self.prox_convention == "half" else 2 * self.mu

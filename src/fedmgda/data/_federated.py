@@ -1,0 +1,61 @@
+"""The one form in which data reaches the clients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedmgda._types import Indices
+
+__all__ = ["FederatedData", "Split"]
+
+Split: TypeAlias = Literal["train", "validation", "test"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FederatedData:
+    """Examples of all clients in two arrays, and which rows belong to whom.
+
+    Attributes:
+        name: What the data is called in messages and records.
+        features: Of shape `(n, ...)`, one row per example.
+        targets: Of shape `(n,)`: int64 class numbers, or float32 values for regression.
+        train: For each client the rows it trains on.
+        validation: For each client the rows kept for choosing hyper-parameters.
+        test: For each client the rows it is tested on.
+        num_classes: The number of classes; None means regression.
+    """
+
+    name: str
+    features: NDArray[Any]
+    targets: NDArray[Any]
+    train: tuple[Indices, ...]
+    validation: tuple[Indices, ...]
+    test: tuple[Indices, ...]
+    num_classes: int | None
+
+    @property
+    def num_clients(self) -> int:
+        """The number of clients, with ids 0 to num_clients - 1."""
+        return len(self.train)
+
+    def split(self, name: Split) -> tuple[Indices, ...]:
+        """Return the rows of every client in one split."""
+        match name:
+            case "train":
+                return self.train
+            case "validation":
+                return self.validation
+            case "test":
+                return self.test
+
+    @property
+    def num_examples(self) -> NDArray[np.float64]:
+        """Of shape `(num_clients,)`: how many examples each client trains on."""
+        return np.array([len(rows) for rows in self.train], dtype=np.float64)

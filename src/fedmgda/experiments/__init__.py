@@ -1,0 +1,36 @@
+"""Experiments: a spec, the run folder it becomes, sweeps over specs."""
+
+from fedmgda.experiments._build import resolve
+from fedmgda.experiments._collection import Collection
+from fedmgda.experiments._demo import demo_table
+from fedmgda.experiments._jobs import JobState
+from fedmgda.experiments._parse import parse
+from fedmgda.experiments._run import Progress, execute
+from fedmgda.experiments._signals import Interrupted
+from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._store import RunFolder
+from fedmgda.experiments._sweep import PlannedRun, plan_sweep
+from fedmgda.experiments._table import COLUMNS, Row, cells
+from fedmgda.experiments._toml import merged, read_toml, to_toml, with_overrides
+
+__all__ = [
+    "COLUMNS",
+    "Collection",
+    "Interrupted",
+    "JobState",
+    "PlannedRun",
+    "Progress",
+    "Row",
+    "RunFolder",
+    "Spec",
+    "cells",
+    "demo_table",
+    "execute",
+    "merged",
+    "parse",
+    "plan_sweep",
+    "read_toml",
+    "resolve",
+    "to_toml",
+    "with_overrides",
+]

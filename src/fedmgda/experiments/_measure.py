@@ -1,0 +1,103 @@
+"""What is written down about a round, an evaluation and a whole run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmgda.metrics import fairness, improved_participants
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedmgda._types import Vector
+    from fedmgda.clients import Evaluation
+    from fedmgda.federation import RoundRecord
+
+__all__ = ["evaluation_row", "round_row", "summarize"]
+
+
+def round_row(
+    record: RoundRecord, after: Vector | None, malicious: Sequence[int]
+) -> dict[str, Any]:
+    """Return one line of `rounds.jsonl`.
+
+    Args:
+        record: What the engine says.
+        after: Of shape `(m,)`: f_i(w_{t+1}) of the cohort, or None if it was not measured.
+        malicious: Clients that lie about their loss; they do not count among the improved.
+    """
+    cohort, aggregate = record.cohort, record.aggregate
+    row: dict[str, Any] = {
+        "round": record.round_num,
+        "clients": cohort.client_ids,
+        "server_lr": record.server_lr,
+        "losses_before": cohort.losses,
+        "losses_after": after,
+        "improved": None,
+        "quarantined": [asdict(failure) for failure in record.quarantined],
+        "failed": record.failed,
+    }
+    if aggregate is not None:
+        row |= {
+            "lam": aggregate.lam,
+            "norm": aggregate.norm,
+            "gap": aggregate.gap,
+            "inner": aggregate.inner,
+            "min_inner": aggregate.inner.min(),
+            "sacrificed": aggregate.sacrificed,
+            "dropped": aggregate.dropped,
+        }
+    honest = [i for i, client in enumerate(cohort.client_ids) if client not in malicious]
+    if after is not None and honest:
+        row["improved"] = improved_participants(cohort.losses[honest], after[honest])
+    return row
+
+
+def evaluation_row(
+    round_num: int, evaluation: Evaluation, malicious: Sequence[int], pareto: float | None
+) -> dict[str, Any]:
+    """Return one line of `evaluations.jsonl`: every user, and the summary over honest users."""
+    honest = [i for i, client in enumerate(evaluation.client_ids) if client not in malicious]
+    row: dict[str, Any] = {
+        "round": round_num,
+        "clients": evaluation.client_ids,
+        "accuracies": evaluation.accuracies,
+        "losses": evaluation.losses,
+        "num_examples": evaluation.num_examples,
+        "honest": _summary(evaluation, honest),
+    }
+    if malicious:
+        row["all"] = _summary(evaluation, list(range(len(evaluation.client_ids))))
+    if pareto is not None:
+        row["pareto_residual"] = pareto
+    return row
+
+
+def summarize(rounds: Sequence[dict[str, Any]], last: dict[str, Any]) -> dict[str, Any]:
+    """Return what a finished run is remembered by."""
+    improved = [row["improved"] for row in rounds if row["improved"] is not None]
+    lists = ("clients", "accuracies", "losses", "num_examples")
+    return {key: value for key, value in last.items() if key not in lists} | {
+        "improved": float(np.mean(improved)) if improved else None,
+        "improved_last_50": float(np.mean(improved[-50:])) if improved else None,
+        "rounds_that_sacrificed": sum(bool(row.get("sacrificed")) for row in rounds),
+        "rounds_failed": sum(row["failed"] is not None for row in rounds),
+        "quarantined": sum(len(row["quarantined"]) for row in rounds),
+        "dropped": sum(len(row.get("dropped", ())) for row in rounds),
+    }
+
+
+def _summary(evaluation: Evaluation, rows: list[int]) -> dict[str, Any]:
+    """Summarise accuracy (of classifiers) and loss over some users, those that have examples."""
+    counted = [i for i in rows if evaluation.num_examples[i] > 0]
+    weights = evaluation.num_examples[counted]
+    losses, accuracies = evaluation.losses[counted], evaluation.accuracies[counted]
+    summary: dict[str, Any] = {"users": len(counted)}
+    for name, values in (("accuracy", accuracies), ("loss", losses)):
+        # A diverged model has no finite loss; a regression has no accuracy.
+        known = len(values) > 0 and bool(np.isfinite(values).all())
+        summary[name] = asdict(fairness(values, weights)) if known else None
+    return summary

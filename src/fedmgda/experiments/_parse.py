@@ -1,0 +1,126 @@
+"""From a table of plain values to a spec; what does not fit is refused in one sentence."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import Field, fields, is_dataclass
+from operator import ge, gt, le, lt
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from fedmgda._errors import SpecError
+
+__all__ = ["parse", "suggest"]
+
+T = TypeVar("T")
+
+
+def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
+    """Make a dataclass of a table, checking every key, type and range.
+
+    Args:
+        kind: The dataclass.
+        table: Plain values, as read from TOML.
+        where: The dotted path of the table, for messages.
+
+    Raises:
+        SpecError: At the first value that does not fit.
+    """
+    hints = get_type_hints(kind)
+    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]  # kind is a dataclass
+    values = {}
+    for key, value in table.items():
+        path = f"{where}.{key}" if where else key
+        if key not in known:
+            raise SpecError(f"There is no key {path!r}{suggest(key, list(known), where)}")
+        values[key] = _value(hints[key], value, path, known[key])
+    return kind(**values)
+
+
+def suggest(word: str, names: list[str], where: str = "") -> str:
+    """End a sentence with the nearest valid name, or with all of them."""
+    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
+    if close:
+        return f"; did you mean {(where + '.' if where else '') + close[0]!r}?"
+    return f"; the names are {', '.join(names)}."
+
+
+def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
+    if is_dataclass(hint):
+        if not isinstance(value, dict):
+            raise SpecError(f"{path} must be a table of keys, got {value!r}.")
+        return parse(hint, value, path)  # type: ignore[arg-type]  # is_dataclass says it is a type
+    options = _alternatives(hint)
+    for option in options:
+        accepted, result = _accept(option, value)
+        if accepted:
+            _check_range(result, path, about)
+            return result
+    words = [word for option in options for word in _words(option)]
+    near = suggest(value, words) if isinstance(value, str) and words else "."
+    raise SpecError(f"{path} must be {_describe(options)}, got {value!r}{near}")
+
+
+def _alternatives(hint: Any) -> list[Any]:
+    if get_origin(hint) in {Union, type(int | str)}:
+        return [option for option in get_args(hint) if option is not type(None)]
+    return [hint]
+
+
+def _accept(option: Any, value: Any) -> tuple[bool, Any]:
+    """Return whether a value fits one alternative of a type, and the value as that type."""
+    if get_origin(option) is Literal:
+        return value in get_args(option) and isinstance(value, str), value
+    if get_origin(option) is tuple:
+        inner = get_args(option)[0]
+        fits = isinstance(value, list | tuple) and all(_accept(inner, item)[0] for item in value)
+        return fits, tuple(value) if fits else None
+    if isinstance(value, bool):
+        return option is bool, value
+    if option is float:
+        fits = isinstance(value, int | float) and math.isfinite(value)
+        return fits, float(value) if fits else None
+    return isinstance(value, option), value
+
+
+def _check_range(value: Any, path: str, about: Field[Any]) -> None:
+    if isinstance(value, str | bool | tuple):
+        return
+    limits = {name: limit for name, limit in about.metadata.items() if limit is not None}
+    fits = {"low": ge, "high": le, "above": gt, "below": lt}
+    if not all(fits[name](value, limit) for name, limit in limits.items()):
+        raise SpecError(f"{path} must {_describe_range(limits)}, got {value}.")
+
+
+def _describe_range(limits: dict[str, float]) -> str:
+    """Say a range as an interval, or as the one bound it has.
+
+    >>> _describe_range({"above": 0.0, "high": 1.0}), _describe_range({"low": 1})
+    ('lie in (0, 1]', 'be at least 1')
+    """
+    if "low" in limits:
+        left, lower = f"[{limits['low']:g}", f"be at least {limits['low']:g}"
+    else:
+        left, lower = f"({limits['above']:g}", f"be above {limits['above']:g}"
+    if "high" in limits:
+        return f"lie in {left}, {limits['high']:g}]"
+    return f"lie in {left}, {limits['below']:g})" if "below" in limits else lower
+
+
+def _words(option: Any) -> list[str]:
+    return list(get_args(option)) if get_origin(option) is Literal else []
+
+
+def _describe(options: list[Any]) -> str:
+    names = {int: "a whole number", float: "a finite number", bool: "true or false", str: "a text"}
+    parts = []
+    for option in options:
+        words = _words(option)
+        if words:
+            parts.append(", ".join(repr(word) for word in words[:-1]))
+            parts[-1] += f" or {words[-1]!r}" if len(words) > 1 else f"{words[-1]!r}"
+        elif get_origin(option) is tuple:
+            parts.append(f"a list, each {names[get_args(option)[0]]}")
+        else:
+            parts.append(names[option])
+    return " or ".join(parts)

@@ -1,0 +1,176 @@
+"""One run, from a folder to its end, in steps the caller can watch."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+from fedmgda._errors import FederationStalledError, StoreError
+from fedmgda.experiments._build import build_data, build_federation, build_model, build_pool
+from fedmgda.experiments._measure import evaluation_row, round_row, summarize
+from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
+from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
+from fedmgda.metrics import pareto_residual
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from torch import nn
+
+    from fedmgda.clients import ClientPool
+    from fedmgda.experiments._spec import Spec
+    from fedmgda.experiments._store import RunFolder
+    from fedmgda.federation import Federation, RoundRecord, ServerState
+
+__all__ = ["Progress", "execute"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run stands after a round.
+
+    Attributes:
+        round_num: The rounds done.
+        rounds: The rounds to do.
+        row: The line of `rounds.jsonl`; None for what was done before this process took over.
+        evaluation: The latest line of `evaluations.jsonl`.
+        notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
+    """
+
+    round_num: int
+    rounds: int
+    row: dict[str, Any] | None
+    evaluation: dict[str, Any]
+    notes: tuple[str, ...] = ()
+
+
+def execute(folder: RunFolder) -> Iterator[Progress]:
+    """Carry a run from where it stands to its end; a finished run has nothing to yield.
+
+    Raises:
+        Interrupted: After SIGINT or SIGTERM; the folder can be resumed.
+        FederationStalledError: If too many rounds in a row had no usable update.
+        StoreError: If the folder cannot be written.
+    """
+    with folder.locked(), interruptible():
+        if folder.done:
+            return
+        spec = folder.spec()
+        data = build_data(spec)
+        with build_pool(spec, data) as pool:
+            federation = build_federation(spec, pool, data.num_clients)
+            run = _Run(folder, spec, pool, federation)
+            yield from run.steps()
+            run.finish(build_model(spec, data))
+
+
+class _Run:
+    """The loop of one run and the little it remembers between rounds."""
+
+    def __init__(
+        self, folder: RunFolder, spec: Spec, pool: ClientPool, federation: Federation
+    ) -> None:
+        self._folder, self._spec, self._pool, self._federation = folder, spec, pool, federation
+        self._malicious = spec.attack.clients if spec.attack.name != "none" else ()
+        self._saved_at = time.monotonic()
+        self._server, self._evaluation, self._notes = self._start()
+
+    def steps(self) -> Iterator[Progress]:
+        """Yield where the run stands, then do the rounds that are left."""
+        yield self._progress(None)
+        if self._server.round_num == self._spec.rounds:
+            return  # killed between its last checkpoint and DONE
+        try:
+            for server, record in simulate(self._federation, self._server):
+                yield self._progress(self._record(server, record))
+                if server.round_num == self._spec.rounds:
+                    return
+        except (Interrupted, FederationStalledError):
+            with self._writing():
+                self._save()
+            raise
+
+    def finish(self, build: Callable[[], nn.Module]) -> None:
+        """Write what a finished run leaves behind."""
+        from safetensors.numpy import save  # noqa: PLC0415 (an optional dependency)
+
+        from fedmgda.models import named_arrays  # noqa: PLC0415 (needs torch)
+
+        summary = summarize(self._folder.records("rounds"), self._evaluation)
+        with self._writing():
+            self._save()
+            self._folder.finish(summary, save(named_arrays(build, self._server.model)))
+
+    def _start(self) -> tuple[ServerState, dict[str, Any], tuple[str, ...]]:
+        """Take up the newest checkpoint, or evaluate the initial model."""
+        server, problems = latest_checkpoint(self._folder.checkpoints)
+        if server is not None:
+            self._folder.rewind(server.round_num)
+            return server, self._folder.records("evaluations")[-1], tuple(problems)
+        server = initial_state(self._federation, self._pool.initial_params())
+        evaluation = self._evaluate(server)
+        with self._writing():
+            self._folder.rewind(-1)
+            self._folder.append("evaluations", evaluation)
+        return server, evaluation, ()
+
+    def _record(self, server: ServerState, record: RoundRecord) -> dict[str, Any]:
+        """Measure the round and write it down; from then on it counts as done."""
+        started = time.perf_counter()
+        after, evaluation = None, None
+        if self._spec.evaluation.improved and record.cohort.client_ids:
+            after = self._pool.evaluate(server.params, record.cohort.client_ids, "train").losses
+        if server.round_num % self._spec.evaluation.every == 0 or (
+            server.round_num == self._spec.rounds
+        ):
+            evaluation = self._evaluate(server)
+        row = round_row(record, after, self._malicious)
+        seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
+        with self._writing():
+            self._folder.append("rounds", row)
+            self._folder.append("timings", {"round": server.round_num, **seconds})
+            if evaluation is not None:
+                self._folder.append("evaluations", evaluation)
+                self._evaluation = evaluation
+            self._server = server
+            if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
+                self._save()
+        return row
+
+    def _evaluate(self, server: ServerState) -> dict[str, Any]:
+        everyone = tuple(range(self._federation.num_clients))
+        evaluation = self._pool.evaluate(server.model, everyone, "test")
+        residual = None
+        if self._spec.evaluation.pareto:
+            residual = pareto_residual(self._pool.gradients(server.model, everyone))
+        return evaluation_row(server.round_num, evaluation, self._malicious, residual)
+
+    def _save(self) -> None:
+        self._folder.sync()
+        save_checkpoint(self._server, self._folder.checkpoints)
+        self._saved_at = time.monotonic()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Let no signal cut a write in two, and say plainly when the disk refuses one."""
+        try:
+            with uninterrupted():
+                yield
+        except OSError as error:
+            raise StoreError(
+                f"The run folder {self._folder.path} cannot be written: {error.strerror}; the last "
+                f"checkpoint is intact. Go on with: fedmgda resume {self._folder.path}"
+            ) from error
+
+    def _progress(self, row: dict[str, Any] | None) -> Progress:
+        notes, self._notes = self._notes, ()
+        return Progress(
+            round_num=self._server.round_num,
+            rounds=self._spec.rounds,
+            row=row,
+            evaluation=self._evaluation,
+            notes=notes,
+        )

@@ -1,0 +1,151 @@
+"""A run as data: frozen dataclasses, one per table of the TOML file, every key with its default.
+
+A default of None means "what the rule, the data or `compat` says"; `resolve` fills it in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, final
+
+__all__ = [
+    "AttackSpec",
+    "ClientsSpec",
+    "DataSpec",
+    "EngineSpec",
+    "EvaluationSpec",
+    "ModelSpec",
+    "RuleSpec",
+    "ServerSpec",
+    "Spec",
+]
+
+
+def _number(
+    default: float | None,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
+    below: float | None = None,
+) -> Any:
+    """Declare a number and its range: [low or (above to high] or below)."""
+    limits = {"low": low, "high": high, "above": above, "below": below}
+    return field(default=default, metadata=limits)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataSpec:
+    """Which data, and who holds it."""
+
+    name: Literal["digits"] = "digits"
+    partition: Literal["shards", "iid"] = "shards"
+    num_clients: int = _number(20, low=1)
+    shards_per_client: int = _number(2, low=1)
+    local_split: Literal["shuffled", "tail"] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSpec:
+    """Which model."""
+
+    name: Literal["mlp", "logistic"] = "mlp"
+    hidden: tuple[int, ...] = (32,)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientsSpec:
+    """Who takes part, and what a client does with the model it receives."""
+
+    participation: float | None = _number(None, above=0.0, high=1.0)
+    per_round: int | None = _number(None, low=1)
+    local_epochs: int = _number(1, low=1)
+    batch_size: int | Literal["full"] = _number(10, low=1)
+    client_lr: float = _number(0.1, above=0.0)
+    momentum: float | None = _number(None, low=0.0, below=1.0)
+    mu: float | None = _number(None, low=0.0)
+    prox_convention: Literal["half", "full"] | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleSpec:
+    """How updates are combined; the options beside the name belong to some rules only."""
+
+    name: Literal[
+        "fedavg", "fedavg-n", "fedprox", "fedmgda", "fedmgda+", "mgda-prox", "q-fedavg", "afl"
+    ] = "fedmgda+"
+    epsilon: float | None = _number(None, low=0.0, high=1.0)
+    center: Literal["uniform", "examples"] | None = None
+    zero_update: Literal["drop", "stall", "error"] | None = None
+    q: float | None = _number(None, low=0.0)
+    lipschitz: float | Literal["1/eta"] | None = _number(None, above=0.0)
+    loss_scale: Literal["mean", "batch-sum", "sum"] | None = None
+    gamma_w: float | None = _number(None, above=0.0)
+    gamma_lambda: float | None = _number(None, low=0.0)
+    average_iterates: bool | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSpec:
+    """The server's step: lr decayed over the rounds, 2 / (c (t + 2)), or the median norm."""
+
+    lr: float = _number(1.0, above=0.0)
+    decay: float = _number(1.0, low=0.0)
+    schedule: Literal["decay", "harmonic", "median-norm"] = "decay"
+    curvature: float | None = _number(None, above=0.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackSpec:
+    """Who is malicious, and how; always-on attackers take part in every round."""
+
+    name: Literal["none", "scale-loss", "bias-loss", "scale-update"] = "none"
+    clients: tuple[int, ...] = (0,)
+    factor: float | None = _number(None)
+    bias: float | None = _number(None)
+    always_on: bool = True
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationSpec:
+    """What is measured, and how often; the last round is always evaluated."""
+
+    every: int = _number(10, low=1)
+    improved: bool = True
+    pareto: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """How the work is done; no key here changes a result."""
+
+    workers: int = _number(1, low=1, high=1024)
+    client_timeout: float = _number(600.0, above=0.0)
+    checkpoint_seconds: float = _number(1.0, low=0.0)
+    max_failed_rounds: int = _number(5, low=1)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spec:
+    """A whole run."""
+
+    seed: int = _number(0, low=0)
+    rounds: int = _number(150, low=1)
+    compat: Literal["paper", "released-code"] = "paper"
+    data: DataSpec = field(default_factory=DataSpec)
+    model: ModelSpec = field(default_factory=ModelSpec)
+    clients: ClientsSpec = field(default_factory=ClientsSpec)
+    rule: RuleSpec = field(default_factory=RuleSpec)
+    server: ServerSpec = field(default_factory=ServerSpec)
+    attack: AttackSpec = field(default_factory=AttackSpec)
+    evaluation: EvaluationSpec = field(default_factory=EvaluationSpec)
+    engine: EngineSpec = field(default_factory=EngineSpec)

@@ -1,0 +1,127 @@
+"""Sweeps: variants x grid x seeds, each a run folder of its own, and one table over all.
+
+In the spec:
+
+    [sweep]
+    seeds = [0, 1, 2]
+    [sweep.grid]
+    "rule.epsilon" = [0.0, 0.1, 1.0]     # a key
+    attack = [{ label = "no", name = "none" }, { label = "yes", name = "scale-loss" }]  # a table
+    [[sweep.variants]]                   # partial specs, each with a label
+    label = "FedAvg"
+    rule.name = "fedavg"
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Any, final
+
+from fedmgda._errors import SpecError
+from fedmgda.experiments._build import resolve
+from fedmgda.experiments._parse import parse, suggest
+from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._toml import merged, to_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["PlannedRun", "plan_sweep"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedRun:
+    """One run of a sweep.
+
+    Attributes:
+        cell: What distinguishes it from the others, seed apart: one row of the table.
+        seed: Its seed.
+        spec: Its resolved spec.
+    """
+
+    cell: Mapping[str, str]
+    seed: int
+    spec: Spec
+
+    @property
+    def folder_name(self) -> str:
+        """A folder name that says what the run is."""
+        parts = [
+            value if key == "variant" else f"{key}={value}" for key, value in self.cell.items()
+        ]
+        return re.sub(r"[^\w.=+-]+", "-", "_".join([*parts, f"seed={self.seed}"]))
+
+
+def plan_sweep(table: dict[str, Any]) -> list[PlannedRun]:
+    """Return the runs a spec with a `[sweep]` table asks for, in a fixed order.
+
+    Raises:
+        SpecError: If the table or one of the specs in it is not valid.
+    """
+    base = {key: value for key, value in table.items() if key != "sweep"}
+    sweep = table.get("sweep", {})
+    known = ["seeds", "grid", "variants"]
+    for key in sweep:
+        if key not in known:
+            raise SpecError(f"There is no key 'sweep.{key}'{suggest(key, known, 'sweep')}")
+    seeds = sweep.get("seeds", [base.get("seed", 0)])
+    if not (isinstance(seeds, list) and seeds and all(type(seed) is int for seed in seeds)):
+        raise SpecError(f"sweep.seeds must be a list of whole numbers, got {seeds!r}.")
+    runs = []
+    for (cell, patch), seed in product(_cells(sweep), seeds):
+        spec = resolve(parse(Spec, merged(merged(base, patch), {"seed": seed})))
+        runs.append(PlannedRun(cell=cell, seed=seed, spec=spec))
+    _refuse_twins(runs)
+    return runs
+
+
+def _cells(sweep: dict[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """Return the label and the patch of every row of the table."""
+    cells: list[tuple[dict[str, str], dict[str, Any]]] = [({}, {})]
+    if variants := sweep.get("variants"):
+        cells = [({"variant": _label(variant)}, _without_label(variant)) for variant in variants]
+    for key, values in sweep.get("grid", {}).items():
+        if not isinstance(values, list) or not values:
+            raise SpecError(f"sweep.grid.{key} must be a list of values, got {values!r}.")
+        cells = [
+            (cell | {key: _name(value)}, merged(patch, _nested(key, value)))
+            for (cell, patch), value in product(cells, values)
+        ]
+    return cells
+
+
+def _label(variant: Any) -> str:
+    if not isinstance(variant, dict) or not isinstance(variant.get("label"), str):
+        raise SpecError(f"Each of sweep.variants needs a label, a text; got {variant!r}.")
+    return str(variant["label"])
+
+
+def _without_label(variant: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in variant.items() if key != "label"}
+
+
+def _nested(key: str, value: Any) -> dict[str, Any]:
+    value = _without_label(value) if isinstance(value, dict) else value
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return dict(value)
+
+
+def _name(value: Any) -> str:
+    return str(value.get("label", value.get("name", value)) if isinstance(value, dict) else value)
+
+
+def _refuse_twins(runs: list[PlannedRun]) -> None:
+    seen: dict[str, Spec] = {}
+    for run in runs:
+        if run.folder_name in seen:
+            raise SpecError(
+                f"Two runs of the sweep would share the folder {run.folder_name!r}; give the "
+                "variants different labels and list no value twice."
+            )
+        seen[run.folder_name] = run.spec
+    for spec in seen.values():
+        to_toml(spec)  # every spec can be written before the first run starts

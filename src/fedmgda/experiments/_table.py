@@ -1,0 +1,114 @@
+"""The table of a sweep: one row per cell, mean and standard deviation over its seeds."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fedmgda.experiments._sweep import PlannedRun
+
+__all__ = ["COLUMNS", "Row", "sweep_rows", "to_csv", "to_markdown"]
+
+
+def _of_accuracy(name: str) -> Callable[[dict[str, Any]], float]:
+    def value(summary: dict[str, Any]) -> float:
+        accuracy = summary["honest"]["accuracy"]
+        return float("nan") if accuracy is None else 100.0 * float(accuracy[name])
+
+    return value
+
+
+def _plain(name: str) -> Callable[[dict[str, Any]], float]:
+    return lambda summary: float("nan") if summary[name] is None else float(summary[name])
+
+
+COLUMNS: Mapping[str, Callable[[dict[str, Any]], float]] = {
+    "average %": _of_accuracy("average"),
+    "std": _of_accuracy("std"),
+    "worst 5 %": _of_accuracy("percentile_5"),
+    "best 5 %": _of_accuracy("percentile_95"),
+    "improved %": _plain("improved"),
+}
+"""What the table shows of a run, over honest users: percentiles as in the paper."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One cell of a sweep.
+
+    Attributes:
+        cell: What distinguishes it.
+        runs: How many seeds are finished.
+        means: For each column the mean over seeds.
+        stds: For each column the population standard deviation over seeds.
+    """
+
+    cell: Mapping[str, str]
+    runs: int
+    means: Mapping[str, float]
+    stds: Mapping[str, float]
+
+
+def sweep_rows(runs: Sequence[PlannedRun], summaries: Sequence[dict[str, Any] | None]) -> list[Row]:
+    """Group finished runs by cell; a cell without a finished run has a row of NaN."""
+    groups: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
+    for run, summary in zip(runs, summaries, strict=True):
+        group = groups.setdefault(tuple(run.cell.items()), [])
+        if summary is not None:
+            group.append(summary)
+    rows = []
+    for cell, group in groups.items():
+        values = {name: [value(summary) for summary in group] for name, value in COLUMNS.items()}
+        nan = float("nan")
+        rows.append(
+            Row(
+                cell=dict(cell),
+                runs=len(group),
+                means={k: float(np.mean(v)) if v else nan for k, v in values.items()},
+                stds={k: float(np.std(v)) if v else nan for k, v in values.items()},
+            )
+        )
+    return rows
+
+
+def to_csv(rows: Sequence[Row]) -> str:
+    """Write the table with full precision, mean and std of each column side by side."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    numbers = [f"{name} {kind}" for name in COLUMNS for kind in ("mean", "std over seeds")]
+    writer.writerow([*(rows[0].cell if rows else ()), "seeds", *numbers])
+    for row in rows:
+        pairs = [value for name in COLUMNS for value in (row.means[name], row.stds[name])]
+        writer.writerow([*row.cell.values(), row.runs, *pairs])
+    return text.getvalue()
+
+
+def to_markdown(rows: Sequence[Row]) -> str:
+    """Write the table for people."""
+    if not rows:
+        return ""
+    lines = [[*rows[0].cell, "seeds", *COLUMNS]]
+    lines += [[*row.cell.values(), str(row.runs), *cells(row)] for row in rows]
+    head, *body = ["| " + " | ".join(line) + " |" for line in lines]
+    rule = "|" + "---|" * len(rows[0].cell) + "--:|" * (1 + len(COLUMNS))
+    return "\n".join([head, rule, *body]) + "\n"
+
+
+def cells(row: Row) -> list[str]:
+    """Return the columns of a row as texts, with ± where there are several seeds."""
+    texts = []
+    for name in COLUMNS:
+        mean, std = row.means[name], row.stds[name]
+        if np.isnan(mean):
+            texts.append("-")
+        else:
+            texts.append(f"{mean:.1f} ± {std:.1f}" if row.runs > 1 else f"{mean:.1f}")
+    return texts

@@ -1,0 +1,111 @@
+"""Reading a spec from TOML and overrides, and writing it back."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from fedmgda._errors import DataError, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from fedmgda.experiments._spec import Spec
+
+__all__ = ["merged", "read_toml", "to_toml", "with_overrides"]
+
+_MAX_BYTES = 1 << 20  # a spec is a page or two
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """Read a TOML file into plain tables.
+
+    Raises:
+        DataError: If the file is not there or cannot be read.
+        SpecError: If it is not TOML.
+    """
+    try:
+        if path.stat().st_size > _MAX_BYTES:
+            raise SpecError(f"{path} has more than {_MAX_BYTES} bytes, too many for a spec.")
+        content = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{path} is not a text in UTF-8: {error.reason}.") from error
+    try:
+        return tomllib.loads(content)
+    except tomllib.TOMLDecodeError as error:
+        raise SpecError(f"{path} is not valid TOML: {error}.") from error
+
+
+def with_overrides(table: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
+    """Apply `section.key=value` strings; a value is TOML, or a bare word for a text.
+
+    >>> with_overrides({"rule": {"name": "fedavg"}}, ["rule.name=fedmgda+", "rounds=3"])
+    {'rule': {'name': 'fedmgda+'}, 'rounds': 3}
+    """
+    for override in overrides:
+        key, equals, text = override.partition("=")
+        if not equals or not key.strip():
+            raise SpecError(f"The override {override!r} must have the form section.key=value.")
+        *sections, name = key.strip().split(".")
+        patch: dict[str, Any] = {name: _value(text.strip())}
+        for section in reversed(sections):
+            patch = {section: patch}
+        table = merged(table, patch)
+    return table
+
+
+def merged(table: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
+    """Return `table` with the keys of `patch` on top, tables within tables likewise.
+
+    A patch that names another rule or attack leaves the options of the old one behind.
+
+    >>> merged({"rule": {"name": "fedmgda+", "epsilon": 0.1}}, {"rule": {"name": "fedavg"}})
+    {'rule': {'name': 'fedavg'}}
+    """
+    result = dict(table)
+    for key, value in patch.items():
+        below = result.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            renamed = key in {"rule", "attack"} and value.get(
+                "name", below.get("name")
+            ) != below.get("name")
+            result[key] = value if renamed else merged(below, value)
+        else:
+            result[key] = value
+    return result
+
+
+def to_toml(spec: Spec) -> str:
+    """Write a spec as TOML, without the keys that are None."""
+    scalars, tables = [], []
+    for key, value in asdict(spec).items():
+        if isinstance(value, dict):
+            lines = [f"{k} = {_toml(v)}" for k, v in value.items() if v is not None]
+            tables.append("\n".join([f"[{key}]", *lines]))
+        elif value is not None:
+            scalars.append(f"{key} = {_toml(value)}")
+    return "\n\n".join(["\n".join(scalars), *tables]) + "\n"
+
+
+def _value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+            return f'"{escaped}"'
+        case list() | tuple():
+            return f"[{', '.join(_toml(item) for item in value)}]"
+        case _:
+            return repr(value)

@@ -1,0 +1,46 @@
+"""The engine: samples clients, has them trained, gates their replies, aggregates, steps.
+
+It knows nothing of data, models or attacks: it is given a function that trains a cohort, and so it
+runs in milliseconds on quadratics as well as over processes or a network.
+"""
+
+from fedmgda.federation._checkpoint import (
+    latest_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+    write_atomically,
+)
+from fedmgda.federation._gate import Reply, admit, collect
+from fedmgda.federation._round import (
+    Federation,
+    initial_state,
+    run_round,
+    simulate,
+)
+from fedmgda.federation._sampling import Sampler, UniformSampler, cohort_size
+from fedmgda.federation._schedules import Constant, Harmonic, MedianNorm, PaperDecay, Schedule
+from fedmgda.federation._state import RoundRecord, ServerState
+
+__all__ = [
+    "Constant",
+    "Federation",
+    "Harmonic",
+    "MedianNorm",
+    "PaperDecay",
+    "Reply",
+    "RoundRecord",
+    "Sampler",
+    "Schedule",
+    "ServerState",
+    "UniformSampler",
+    "admit",
+    "cohort_size",
+    "collect",
+    "initial_state",
+    "latest_checkpoint",
+    "load_checkpoint",
+    "run_round",
+    "save_checkpoint",
+    "simulate",
+    "write_atomically",
+]

@@ -1,0 +1,128 @@
+"""Checkpoints: a server state in one file that is whole or not there, and checks itself."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmgda._errors import MissingDependencyError, StoreError
+from fedmgda.federation._state import ServerState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["latest_checkpoint", "load_checkpoint", "save_checkpoint", "write_atomically"]
+
+_KEPT = 2  # checkpoints on disk: if the newest is damaged the one before it still stands
+_MAX_BYTES = 1 << 34  # refuse to read more than 16 GiB: no model here is near it
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that after a crash either the old or the new content is there, whole."""
+    temporary = path.with_name(f".{path.name}.tmp")
+    with temporary.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def save_checkpoint(server: ServerState, folder: Path) -> Path:
+    """Write the state, then remove all but the newest two checkpoints."""
+    folder.mkdir(parents=True, exist_ok=True)
+    arrays: dict[str, NDArray[Any]] = {"params": server.params}
+    arrays |= {f"rule.{name}": array for name, array in server.rule_state.items()}
+    if server.average is not None:
+        arrays["average"] = server.average
+    facts = {"round_num": str(server.round_num), "failed_rounds": str(server.failed_rounds)}
+    content = _safetensors().save(arrays, metadata=facts | {"sha256": _digest(arrays, facts)})
+    path = folder / f"round-{server.round_num:08d}.safetensors"
+    write_atomically(path, content)
+    for old in _checkpoints(folder)[_KEPT:]:
+        old.unlink()
+    return path
+
+
+def load_checkpoint(path: Path) -> ServerState:
+    """Read a state back.
+
+    Raises:
+        StoreError: If the file is damaged in any way.
+    """
+    library = _safetensors()
+    try:
+        return _parse(path, library)
+    except Exception as error:  # whatever a parser makes of damaged bytes, the cause is the file
+        raise StoreError(f"The checkpoint {path} cannot be read: {error}.") from error
+
+
+def _parse(path: Path, library: Any) -> ServerState:
+    if path.stat().st_size > _MAX_BYTES:
+        raise ValueError(f"it is larger than {_MAX_BYTES >> 30} GiB")
+    content = path.read_bytes()
+    arrays = library.load(content)
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    facts = header["__metadata__"]
+    if facts.pop("sha256") != _digest(arrays, facts):
+        raise ValueError("it does not match its own checksum")
+    return ServerState(
+        round_num=int(facts["round_num"]),
+        params=arrays.pop("params"),
+        average=arrays.pop("average", None),
+        rule_state={name.removeprefix("rule."): array for name, array in arrays.items()},
+        failed_rounds=int(facts["failed_rounds"]),
+    )
+
+
+def latest_checkpoint(folder: Path) -> tuple[ServerState | None, list[str]]:
+    """Return the newest state that reads back whole, and a sentence for each that did not.
+
+    Raises:
+        StoreError: If there are checkpoints and every one of them is damaged.
+    """
+    problems: list[str] = []
+    for path in _checkpoints(folder):
+        try:
+            return load_checkpoint(path), problems
+        except StoreError as error:
+            problems.append(str(error))
+    if problems:
+        raise StoreError(
+            f"No checkpoint in {folder} can be read; delete the run folder and start again. "
+            + " ".join(problems)
+        )
+    return None, problems
+
+
+def _checkpoints(folder: Path) -> list[Path]:
+    return sorted(folder.glob("round-*.safetensors"), reverse=True)
+
+
+def _digest(arrays: dict[str, NDArray[Any]], facts: dict[str, str]) -> str:
+    digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape};".encode())
+        digest.update(array.data)
+    return digest.hexdigest()
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy  # noqa: PLC0415 (only checkpoints need it)
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Checkpoints need the package safetensors; install it with: pip install 'fedmgda[sim]'."
+        ) from error
+    return safetensors.numpy

@@ -1,0 +1,155 @@
+"""The engine: one round, and the loop over rounds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from fedmgda._errors import FederationStalledError
+from fedmgda._random import Stream, generator
+from fedmgda.federation._gate import admit
+from fedmgda.federation._schedules import Constant, Schedule
+from fedmgda.federation._state import RoundRecord, ServerState
+from fedmgda.rules import center_weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedmgda._types import Aggregate, Cohort, RuleState, TrainCohort, Vector
+    from fedmgda.federation._sampling import Sampler
+    from fedmgda.rules import Rule
+
+__all__ = ["Federation", "initial_state", "run_round", "simulate"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Federation:
+    """Everything that stays the same from round to round.
+
+    Attributes:
+        train_cohort: The other side, be it threads, processes or a network: given the model, the
+            clients and the round, it returns what they made of it.
+        rule: How their updates are combined.
+        sampler: Who takes part.
+        num_clients: The number of clients, with ids from 0.
+        schedule: The server's step.
+        seed: The seed of the sampling.
+        num_buffers: How many entries at the tail of a vector are float buffers (batch norm): they
+            are averaged with λ0 and never enter a norm or a Gram matrix.
+        max_failed_rounds: After so many rounds in a row without a usable update the run stops.
+        average_iterates: Whether the model is the mean of the iterates.
+    """
+
+    train_cohort: TrainCohort
+    rule: Rule
+    sampler: Sampler
+    num_clients: int
+    schedule: Schedule = Constant()  # noqa: RUF009 (frozen: one shared value is safe)
+    seed: int = 0
+    num_buffers: int = 0
+    max_failed_rounds: int = 5
+    average_iterates: bool = False
+
+
+def initial_state(federation: Federation, params: Vector) -> ServerState:
+    """Return the server before its first round."""
+    return ServerState(
+        round_num=0,
+        params=params,
+        rule_state=federation.rule.init(federation.num_clients),
+        average=np.zeros(len(params)) if federation.average_iterates else None,
+    )
+
+
+def simulate(
+    federation: Federation, server: ServerState
+) -> Iterator[tuple[ServerState, RoundRecord]]:
+    """Yield the server and the record after each round, for ever: the caller's loop decides.
+
+    Raises:
+        FederationStalledError: If too many rounds in a row had no usable update.
+    """
+    while True:
+        server, record = run_round(federation, server)
+        yield server, record
+        if server.failed_rounds >= federation.max_failed_rounds:
+            raise FederationStalledError(
+                f"No usable update in {server.failed_rounds} rounds in a row, up to round "
+                f"{server.round_num} (last: {record.failed}); the model is that of round "
+                f"{server.round_num - server.failed_rounds}. Look at the quarantined clients."
+            )
+
+
+def run_round(federation: Federation, server: ServerState) -> tuple[ServerState, RoundRecord]:
+    """Sample, train, gate, aggregate, step."""
+    round_num = server.round_num + 1
+    sampled = federation.sampler(generator(federation.seed, Stream.SAMPLING, round_num))
+    clock = _Clock()
+    replies = federation.train_cohort(server.params, sampled, round_num)
+    clock.lap("train")
+    cohort, quarantined = admit(replies, server.params, sampled)
+    clock.lap("gate")
+    server, aggregate, server_lr, failed = _advance(federation, server, cohort)
+    clock.lap("aggregate")
+    return server, RoundRecord(
+        round_num=round_num,
+        sampled=sampled,
+        cohort=cohort,
+        quarantined=quarantined,
+        aggregate=aggregate,
+        server_lr=server_lr,
+        failed=failed,
+        seconds=clock.seconds,
+    )
+
+
+def _advance(
+    federation: Federation, server: ServerState, cohort: Cohort
+) -> tuple[ServerState, Aggregate | None, float, str | None]:
+    if not cohort.client_ids:
+        return _stay(server), None, 0.0, "no client returned a usable update"
+    d = len(server.params) - federation.num_buffers
+    trained = replace(cohort, updates=cohort.updates[:, :d])
+    aggregate, rule_state = federation.rule.step(trained, server.rule_state)
+    server_lr = federation.schedule(server.round_num + 1, trained)
+    params = server.params.copy()
+    with np.errstate(over="ignore", invalid="ignore"):
+        params[:d] -= server_lr * aggregate.direction
+        if federation.num_buffers:
+            lam0 = center_weights("uniform", cohort.num_examples)
+            params[d:] -= lam0 @ cohort.updates[:, d:].astype(np.float64)
+    if not np.isfinite(params).all():
+        return _stay(server), None, server_lr, "the step left the range of the model's numbers"
+    moved = _move(server, params, rule_state)
+    return moved, aggregate, server_lr, None
+
+
+def _stay(server: ServerState) -> ServerState:
+    stayed = _move(server, server.params, server.rule_state)
+    return replace(stayed, failed_rounds=server.failed_rounds + 1)
+
+
+def _move(server: ServerState, params: Vector, rule_state: RuleState) -> ServerState:
+    round_num, average = server.round_num + 1, server.average
+    if average is not None:
+        average = average + (params.astype(np.float64) - average) / round_num
+    return ServerState(
+        round_num=round_num, params=params, rule_state=rule_state, average=average, failed_rounds=0
+    )
+
+
+class _Clock:
+    """Wall time by phase, on the monotonic clock."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.seconds[phase] = now - self._last
+        self._last = now

@@ -1,0 +1,67 @@
+"""What the server remembers between rounds, and what it says about one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fedmgda._types import Aggregate, Cohort, Failure, RuleState, Vector
+
+__all__ = ["RoundRecord", "ServerState"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerState:
+    """Everything that goes from one round to the next: a checkpoint is exactly this.
+
+    Attributes:
+        round_num: The number of rounds done; 0 is the initial model.
+        params: Of shape `(d + num_buffers,)`: the model, float buffers (batch norm) at the tail.
+        rule_state: The memory of the rule, empty for most.
+        average: The mean of the iterates so far, in float64, where the rule asks for it.
+        failed_rounds: How many rounds in a row, up to now, had no usable update.
+    """
+
+    round_num: int
+    params: Vector
+    rule_state: RuleState
+    average: Vector | None = None
+    failed_rounds: int = 0
+
+    @property
+    def model(self) -> Vector:
+        """The model to evaluate and to keep: the average of the iterates, or the last one."""
+        if self.average is None or self.round_num == 0:
+            return self.params
+        return self.average.astype(self.params.dtype)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRecord:
+    """What happened in one round.
+
+    Attributes:
+        round_num: The round, 1 for the first.
+        sampled: The clients that were asked.
+        cohort: What remained of their replies after the gate; its matrix may be reused by the next
+            round, the rest stays valid.
+        quarantined: The clients whose reply was refused or never came, with the reason.
+        aggregate: What the rule made of it; None if the round failed.
+        server_lr: The step of the server.
+        failed: Why the model did not move, or None.
+        seconds: Wall time by phase.
+    """
+
+    round_num: int
+    sampled: tuple[int, ...]
+    cohort: Cohort
+    quarantined: tuple[Failure, ...]
+    aggregate: Aggregate | None
+    server_lr: float
+    failed: str | None = None
+    seconds: Mapping[str, float] = field(default_factory=dict)

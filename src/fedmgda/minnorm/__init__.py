@@ -1,0 +1,30 @@
+"""The min-norm point of a convex hull, from the Gram matrix, with a certificate.
+
+>>> import numpy as np
+>>> from fedmgda.minnorm import gramian, min_norm
+>>> updates = np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 3.0]], dtype=np.float32)
+>>> solution = min_norm(gramian(updates))
+>>> (solution.lam @ updates).tolist()
+[0.5, 0.5]
+>>> solution.gap <= 1e-12, solution.proves_common_descent
+(True, True)
+"""
+
+from fedmgda.minnorm._certificate import duality_gap
+from fedmgda.minnorm._constrained import min_norm_constrained
+from fedmgda.minnorm._gramian import gramian, normalized_gramian
+from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
+from fedmgda.minnorm._solution import MinNormSolution, Status
+from fedmgda.minnorm._solve import min_norm
+
+__all__ = [
+    "MinNormSolution",
+    "Status",
+    "duality_gap",
+    "gramian",
+    "min_norm",
+    "min_norm_constrained",
+    "normalized_gramian",
+    "project_onto_box",
+    "project_onto_simplex",
+]

@@ -1,0 +1,70 @@
+"""The proof of optimality, computed from λ alone, whatever solver found it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmgda.minnorm._problem import Problem
+
+if TYPE_CHECKING:
+    from fedmgda._types import Matrix, Vector
+
+__all__ = ["duality_gap", "gap_of", "price_of"]
+
+FEASIBILITY_TOLERANCE = 1e-8
+
+
+def duality_gap(
+    gramian: Matrix, lam: Vector, center: Vector | None = None, epsilon: float = 1.0
+) -> float:
+    """Return λᵀs - min μᵀs over all feasible μ, where s = Kλ.
+
+    With d the direction of λ and d* the best one: ½‖d‖² - ½‖d*‖² <= gap and ‖d - d*‖² <= gap.
+
+    Args:
+        gramian: Of shape `(m, m)`, K.
+        lam: Of shape `(m,)`, feasible weights.
+        center: Of shape `(m,)`, λ0 in the simplex; uniform if None.
+        epsilon: Half the width of the box, in [0, 1].
+
+    Returns:
+        The gap, >= 0; 0 exactly at the optimum.
+
+    >>> duality_gap(np.eye(2), np.array([0.5, 0.5]))
+    0.0
+    >>> duality_gap(np.eye(2), np.array([0.75, 0.25]))
+    0.375
+    """
+    problem = Problem.of(gramian, center, epsilon)
+    lam = np.asarray(lam, dtype=np.float64)
+    outside = np.maximum(problem.lower - lam, lam - problem.upper).max()
+    outside = max(float(outside), abs(float(lam.sum()) - 1.0))
+    if not outside <= FEASIBILITY_TOLERANCE:
+        raise ValueError(f"lam must be feasible for this center and epsilon, is {outside} outside.")
+    gap = gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+    return float(np.ldexp(gap, problem.exponent))
+
+
+def gap_of(slope: Vector, lam: Vector, lower: Vector, upper: Vector) -> float:
+    """Return the gap for the slope s = Kλ.
+
+    For the price ν of the best μ, λᵀs - μᵀs = Σ (λ_i - μ_i)(s_i - ν), where μ_i is the lower bound
+    if s_i > ν and the upper bound if s_i < ν: a sum of terms >= 0, so nothing cancels.
+    """
+    excess = slope - price_of(slope, lower, upper)
+    terms = np.where(excess > 0, (lam - lower) * excess, (lam - upper) * excess)
+    return max(float(terms.sum()), 0.0)
+
+
+def price_of(slope: Vector, lower: Vector, upper: Vector) -> float:
+    """Return the slope ν at which the mass runs out, given first to the smallest slopes.
+
+    The best μ for a linear objective starts at the lower bounds and gives the remaining mass
+    1 - Σ lower to the users in the order of their slopes, to each up to its upper bound.
+    """
+    order = np.argsort(slope, kind="stable")
+    filled = np.cumsum((upper - lower)[order])
+    last = int(np.searchsorted(filled, 1.0 - lower.sum()))
+    return float(slope[order[min(last, len(order) - 1)]])

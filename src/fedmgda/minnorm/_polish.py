@@ -1,0 +1,139 @@
+"""An active-set method: from a good start to a solution exact to rounding."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmgda.minnorm._certificate import gap_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedmgda._types import Indices, Matrix, Vector
+    from fedmgda.minnorm._problem import Problem
+
+__all__ = ["polish"]
+
+EPS = float(np.finfo(np.float64).eps)
+PROXIMAL = 1e-13  # keeps the linear systems solvable when K is singular; refinement removes it
+REFINEMENTS = 6
+
+
+def polish(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> tuple[Vector, float, int]:
+    """Return better weights, their gap and the number of steps taken.
+
+    A step minimises over the free coordinates, the others kept on their bounds, and stops at the
+    first bound it meets. At a minimum the bound with the worst multiplier is released. The best
+    weights by certified gap are returned, so no failure of the method can make them worse.
+
+    Args:
+        problem: The scaled problem.
+        lam: Of shape `(m,)`, feasible.
+        free: Of shape `(m,)`: which coordinates may move at first; the others are on a bound.
+    """
+    lam, free = lam.copy(), free.copy()
+    best, best_gap = lam.copy(), gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+    refined, last_residual = 0, np.inf
+    for step in range(1, 4 * len(lam) + 50):  # noqa: B007  the count is returned
+        blocked = _move(problem, lam, free)
+        slope = problem.gramian @ lam
+        gap = gap_of(slope, lam, problem.lower, problem.upper)
+        if gap < best_gap:
+            best, best_gap = lam.copy(), gap
+        noise = EPS * float(problem.root @ lam)
+        if blocked:
+            refined, last_residual = 0, np.inf
+            continue
+        if best_gap <= 0.25 * noise * float(problem.root @ lam):
+            break
+        price, residual = _price(problem, slope, free)
+        if residual > 4 * noise and residual < 0.5 * last_residual and refined < REFINEMENTS:
+            refined, last_residual = refined + 1, residual
+            continue
+        if not _release(problem, lam, free, (slope - price) / problem.root, 4 * noise):
+            break
+        refined, last_residual = 0, np.inf
+    return best, best_gap, step
+
+
+def _move(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> bool:
+    """Step to the minimum over the free coordinates or to the first bound; say if one was met."""
+    index = np.flatnonzero(free)
+    if len(index) < 2:
+        return False
+    step = _newton_step(problem, lam, index)
+    room = np.where(step < 0, problem.lower[index] - lam[index], problem.upper[index] - lam[index])
+    ratio = np.divide(room, step, out=np.full(len(index), np.inf), where=step != 0)
+    first = int(np.argmin(ratio))
+    length = min(1.0, float(ratio[first]))
+    lam[index] = np.clip(lam[index] + length * step, problem.lower[index], problem.upper[index])
+    if ratio[first] <= 1.0:
+        meets = problem.lower if step[first] < 0 else problem.upper
+        lam[index[first]] = meets[index[first]]
+        free[index[first]] = False
+    return bool(ratio[first] <= 1.0)
+
+
+def _newton_step(problem: Problem, lam: Vector, index: Indices) -> Vector:
+    """Minimise the quadratic over steps of the indexed coordinates that sum to zero.
+
+    In natural units (y_i = λ_i √K_ii) the matrix has unit diagonal whatever the norms. Adding the
+    square of the constraint changes no step that satisfies it, and makes the matrix regular
+    unless λ itself is not unique.
+    """
+    root = problem.root[index]
+    ones = root.min() / root
+    matrix = problem.cosines[np.ix_(index, index)] + np.outer(ones, ones)
+    slope = problem.gramian[index] @ lam
+    slope = (slope - ones**2 @ slope / (ones**2).sum()) / root
+    proximal = PROXIMAL
+    while proximal < 1.0:
+        # Rounding may leave K slightly indefinite: then a stronger proximal term gives descent.
+        step = _solved(matrix + proximal * np.eye(len(index)), slope, ones)
+        if step @ slope <= 0.0:
+            return _with_zero_sum(step / root, root)
+        proximal *= 100.0
+    return np.zeros(len(index))
+
+
+def _solved(matrix: Matrix, slope: Vector, ones: Vector) -> Vector:
+    """Minimise ½ pᵀMp + pᵀslope over onesᵀp = 0; NaN if M is singular."""
+    try:
+        newton, shift = np.linalg.solve(matrix, np.stack((-slope, ones), axis=1)).T
+    except np.linalg.LinAlgError:
+        return np.full(len(slope), np.nan)
+    step: Vector = newton - shift * (ones @ newton) / (ones @ shift)
+    return step
+
+
+def _with_zero_sum(step: Vector, root: Vector) -> Vector:
+    """Take what rounding left of the sum from the user with the smallest norm: it counts least."""
+    step[np.argmin(root)] -= step.sum()
+    return step
+
+
+def _price(problem: Problem, slope: Vector, free: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the common slope ν of the free coordinates, and the largest deviation from it."""
+    if not free.any():
+        inner = np.where(problem.lower < problem.upper, slope, np.inf)
+        return float(inner.min()), 0.0
+    root, slope = problem.root[free], slope[free]
+    share = (root.min() / root) ** 2
+    price = float(share @ slope / share.sum())
+    return price, float((np.abs(slope - price) / root).max())
+
+
+def _release(
+    problem: Problem, lam: Vector, free: NDArray[np.bool_], excess: Vector, noise: float
+) -> bool:
+    """Free the bound with the worst multiplier, if any is worse than rounding."""
+    wants_up = ~free & (lam < problem.upper) & (excess < 0)
+    wants_down = ~free & (lam > problem.lower) & (excess > 0)
+    wrong = np.where(wants_up | wants_down, np.abs(excess), 0.0)
+    worst = int(np.argmax(wrong))
+    if wrong[worst] <= noise:
+        return False
+    free[worst] = True
+    return True

@@ -1,0 +1,69 @@
+"""Approximate solutions to start the exact method from, each with a guess of the active bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import piqp
+
+from fedmgda.minnorm._projection import project_onto_box
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from fedmgda._types import Vector
+    from fedmgda.minnorm._problem import Problem
+
+__all__ = ["quiet_solver", "starts"]
+
+
+def starts(problem: Problem) -> Iterator[tuple[Vector, NDArray[np.bool_]]]:
+    """Yield feasible weights and which of them are off their bounds, best guess first."""
+    point, free = _interior_point(problem)
+    if np.isfinite(point).all():
+        yield _on_bounds(problem, point, free)
+    # All mass to the smallest norms: near the answer where norms differ by many decades.
+    lam = problem.with_unit_sum(problem.lower)
+    yield lam, (problem.lower < lam) & (lam < problem.upper)
+
+
+def quiet_solver(tolerance: float = 1e-11) -> Any:
+    """Return an interior-point solver that prints nothing and works to `tolerance`."""
+    solver = piqp.DenseSolver()
+    solver.settings.verbose = False
+    solver.settings.eps_abs = solver.settings.eps_rel = tolerance
+    solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = tolerance
+    solver.settings.max_iter = 100
+    return solver
+
+
+def _interior_point(problem: Problem) -> tuple[Vector, NDArray[np.bool_]]:
+    """Solve in natural units, y_i = λ_i √K_ii over the smallest root, so that no norm dominates."""
+    unit = problem.root / problem.root.min()
+    solver = quiet_solver()
+    lower, upper = problem.lower * unit, problem.upper * unit
+    solver.setup(
+        problem.cosines, np.zeros(len(unit)), 1.0 / unit[None], np.ones(1), x_l=lower, x_u=upper
+    )
+    solver.solve()
+    result = solver.result
+    # A bound is active where its multiplier outweighs the distance to it.
+    free = (result.x - lower > result.z_bl) & (upper - result.x > result.z_bu)
+    return result.x / unit, free
+
+
+def _on_bounds(
+    problem: Problem, point: Vector, free: NDArray[np.bool_]
+) -> tuple[Vector, NDArray[np.bool_]]:
+    """Put the other coordinates on their nearer bound and repair the sum with the free ones."""
+    lower, upper = problem.lower, problem.upper
+    nearer = np.where(point - lower <= upper - point, lower, upper)
+    low, high = np.where(free, lower, nearer), np.where(free, upper, nearer)
+    if not low.sum() <= 1.0 <= high.sum():
+        low, high = lower, upper
+    # Moving a user with a large norm would change the direction most, so it moves least.
+    lam = project_onto_box(point, low, high, give=(problem.root.min() / problem.root) ** 2)
+    return lam, (lower < lam) & (lam < upper)

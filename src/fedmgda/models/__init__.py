@@ -1,0 +1,13 @@
+"""Architectures, and the one place that knows both a module and its flat vector.
+
+A model reaches the clients as a factory without arguments that can be pickled, because every worker
+process builds its own module: `functools.partial(mlp, (64, 32, 10))`.
+"""
+
+from fedmgda.models._flat import FlatModel
+from fedmgda.models._initial import initial_vector
+from fedmgda.models._linear import linear
+from fedmgda.models._mlp import mlp
+from fedmgda.models._named import named_arrays
+
+__all__ = ["FlatModel", "initial_vector", "linear", "mlp", "named_arrays"]

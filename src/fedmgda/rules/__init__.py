@@ -1,0 +1,30 @@
+"""Aggregation rules: what a server makes of the updates of one round.
+
+A rule is a frozen dataclass of hyper-parameters. `rule.aggregate(cohort)` returns an `Aggregate`:
+the direction, the weights λ, and for every client the inner product that tells whether the step
+helps it. Rules with memory (AFL) have `init` and `step`; the engine uses only those two.
+"""
+
+from fedmgda.rules._afl import AFL
+from fedmgda.rules._fedavg import FedAvg
+from fedmgda.rules._fedmgda import FedMGDA
+from fedmgda.rules._presets import PRESETS, Preset, make_rule
+from fedmgda.rules._qfedavg import LossScale, QFedAvg
+from fedmgda.rules._rows import ZeroUpdate
+from fedmgda.rules._rule import Center, Rule, StatelessRule, center_weights
+
+__all__ = [
+    "AFL",
+    "PRESETS",
+    "Center",
+    "FedAvg",
+    "FedMGDA",
+    "LossScale",
+    "Preset",
+    "QFedAvg",
+    "Rule",
+    "StatelessRule",
+    "ZeroUpdate",
+    "center_weights",
+    "make_rule",
+]

@@ -1,0 +1,47 @@
+"""FedAvg and FedAvg-n: the weighted mean of the updates, raw or of unit length."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from fedmgda.rules._rows import ZeroUpdate, combine, raw_rows, unit_rows
+from fedmgda.rules._rule import Center, StatelessRule, center_weights
+
+if TYPE_CHECKING:
+    from fedmgda._types import Aggregate, Cohort
+
+__all__ = ["FedAvg"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FedAvg(StatelessRule):
+    """d = Σ λ0_i g_i, with g_i / ‖g_i‖ for g_i where `normalize` is set (FedAvg-n).
+
+    Attributes:
+        center: λ0: "uniform", or in proportion to the "examples" of the participants.
+        normalize: Whether each update is scaled to unit length first.
+        zero_update: What to do with an update that cannot be normalised.
+
+    >>> import numpy as np
+    >>> from fedmgda import Cohort
+    >>> cohort = Cohort(client_ids=(4, 7), updates=np.array([[1.0, 0.0], [0.0, 3.0]]),
+    ...                 num_examples=np.array([10.0, 30.0]), losses=np.array([1.0, 1.0]))
+    >>> FedAvg(center="examples").aggregate(cohort).direction
+    array([0.25, 2.25])
+
+    References:
+        SPEC 1.1 and 1.2; McMahan et al. (2017).
+    """
+
+    center: Center = "uniform"
+    normalize: bool = False
+    zero_update: ZeroUpdate = "drop"
+
+    def aggregate(self, cohort: Cohort) -> Aggregate:
+        """Average the updates of a cohort."""
+        rows = (
+            unit_rows(cohort, zero_update=self.zero_update) if self.normalize else raw_rows(cohort)
+        )
+        return combine(rows, center_weights(self.center, cohort.num_examples[rows.kept]))

@@ -1,0 +1,71 @@
+"""FedMGDA and FedMGDA+: the minimum-norm point in the hull of the updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from fedmgda.minnorm import gramian, min_norm, normalized_gramian
+from fedmgda.rules._rows import Rows, ZeroUpdate, combine, raw_rows, unit_rows
+from fedmgda.rules._rule import Center, StatelessRule, center_weights
+
+if TYPE_CHECKING:
+    from fedmgda._types import Aggregate, Cohort, Matrix
+
+__all__ = ["FedMGDA"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FedMGDA(StatelessRule):
+    """d = Σ λ*_i ḡ_i with λ* = argmin ‖Σ λ_i ḡ_i‖² over λ in the simplex, |λ - λ0| <= ε.
+
+    At ε = 1 every participant's update has ⟨ḡ_i, d⟩ >= ‖d‖²: nobody is sacrificed. At ε = 0 the
+    rule is FedAvg, bit for bit. In between, only the mixtures inside the box are protected.
+
+    Attributes:
+        epsilon: The half-width of the box round λ0, in [0, 1].
+        normalize: Whether updates are scaled to unit length (FedMGDA+), so that a client gains
+            nothing by inflating its own.
+        center: λ0: "uniform", or in proportion to the "examples" of the participants.
+        zero_update: What to do with a client at rest, whose zero update would stop everyone.
+
+    >>> import numpy as np
+    >>> from fedmgda import Cohort
+    >>> cohort = Cohort(client_ids=(0, 1), updates=np.array([[1.0, 0.0], [0.0, 9.0]]),
+    ...                 num_examples=np.ones(2), losses=np.ones(2))
+    >>> FedMGDA().aggregate(cohort).direction
+    array([0.5, 0.5])
+
+    References:
+        Algorithm 1 of "Federated Learning Meets Multi-objective Optimization"; SPEC 1.4 and 1.5.
+    """
+
+    epsilon: float = 1.0
+    normalize: bool = True
+    center: Center = "uniform"
+    zero_update: ZeroUpdate = "drop"
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.epsilon <= 1.0:
+            raise ValueError(f"epsilon must lie in [0, 1], got {self.epsilon}.")
+
+    def aggregate(self, cohort: Cohort) -> Aggregate:
+        """Find the common descent direction of a cohort."""
+        rows = self._rows(cohort)  # Alg. 1, line 5
+        center = center_weights(self.center, cohort.num_examples[rows.kept])
+        if self.epsilon == 0.0 or rows.stalled or len(rows.kept) == 0:
+            return combine(rows, center)
+        solution = min_norm(self._gramian(rows), center, self.epsilon)  # Alg. 1, line 6
+        return combine(rows, solution.lam, solution.gap)  # Alg. 1, line 7
+
+    def _rows(self, cohort: Cohort) -> Rows:
+        if self.normalize or self.epsilon > 0.0:
+            return unit_rows(cohort, normalize=self.normalize, zero_update=self.zero_update)
+        return raw_rows(cohort)  # nothing to normalise, nothing to solve: exactly FedAvg
+
+    def _gramian(self, rows: Rows) -> Matrix:
+        updates = rows.cohort.updates
+        if len(rows.kept) < len(updates):
+            updates = updates[rows.kept]
+        return normalized_gramian(updates)[0] if self.normalize else gramian(updates)

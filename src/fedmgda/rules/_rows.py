@@ -1,0 +1,108 @@
+"""The rows a rule combines: the updates, scaled to unit length or not, without the zero ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias, final
+
+import numpy as np
+
+from fedmgda._errors import ZeroUpdateError
+from fedmgda._types import Aggregate
+
+if TYPE_CHECKING:
+    from fedmgda._types import Cohort, Indices, Matrix, Vector
+
+__all__ = ["FLOOR", "Rows", "ZeroUpdate", "combine", "raw_rows", "row_norms", "unit_rows"]
+
+ZeroUpdate: TypeAlias = Literal["drop", "stall", "error"]
+
+FLOOR = 1e-12
+"""An update no longer than this is a client at rest: there is no direction in it to normalise."""
+
+_BLOCK = 1 << 16  # columns converted to float64 at a time: the (m, d) matrix is never copied whole
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """Row i is `scales[i] * updates[i]` for the kept clients.
+
+    Attributes:
+        cohort: The cohort the rows were made of.
+        kept: Of shape `(k,)`: which of the m clients take part, in order.
+        scales: Of shape `(k,)`: 1, or 1 / ‖g_i‖ where rows are normalised.
+        stalled: Whether a zero update is to stop the server (the policy `stall`).
+    """
+
+    cohort: Cohort
+    kept: Indices
+    scales: Vector
+    stalled: bool = False
+
+
+def row_norms(updates: Matrix) -> Vector:
+    """Return ‖g_i‖ in float64, of shape `(m,)`, safe for the largest finite float32."""
+    squares = np.zeros(len(updates))
+    for start in range(0, updates.shape[1], _BLOCK):
+        block = updates[:, start : start + _BLOCK].astype(np.float64)
+        squares += np.einsum("ij,ij->i", block, block)
+    return np.sqrt(squares)
+
+
+def raw_rows(cohort: Cohort) -> Rows:
+    """Take the updates as they are, zero ones included."""
+    m = len(cohort.client_ids)
+    return Rows(cohort=cohort, kept=np.arange(m), scales=np.ones(m))
+
+
+def unit_rows(cohort: Cohort, *, normalize: bool = True, zero_update: ZeroUpdate = "drop") -> Rows:
+    """Normalise the updates and apply the policy for those too short to have a direction."""
+    norms = row_norms(cohort.updates)
+    at_rest = norms <= FLOOR
+    if at_rest.any() and zero_update == "error":
+        clients = ", ".join(str(cohort.client_ids[i]) for i in np.flatnonzero(at_rest))
+        raise ZeroUpdateError(
+            f"The update of client {clients} is zero and rule.zero_update is 'error'; "
+            "use 'drop' to leave such clients out of the round or 'stall' to keep the model."
+        )
+    stalled = bool(at_rest.any()) and zero_update == "stall"
+    kept = np.flatnonzero(at_rest if stalled else ~at_rest)
+    ones = np.ones(len(kept))
+    return Rows(
+        cohort=cohort,
+        kept=kept,
+        scales=ones if stalled or not normalize else 1.0 / norms[kept],
+        stalled=stalled,
+    )
+
+
+def combine(rows: Rows, lam: Vector, gap: float = 0.0) -> Aggregate:
+    """Form d = Σ λ_i row_i and measure what it does to every client of the cohort.
+
+    Sums are in float64; the direction has the dtype of the updates, and ‖d‖ and ⟨g_i, d⟩ are taken
+    of that very vector, so that they speak of the step the server really makes.
+    """
+    cohort, updates = rows.cohort, rows.cohort.updates
+    m, d = updates.shape
+    weights, full_lam = np.zeros(m), np.zeros(m)
+    weights[rows.kept] = 0.0 if rows.stalled else lam * rows.scales
+    full_lam[rows.kept] = lam
+    direction, inner, square = np.empty(d, dtype=updates.dtype), np.zeros(m), 0.0
+    for start in range(0, d, _BLOCK):
+        part = slice(start, min(start + _BLOCK, d))
+        block = updates[:, part].astype(np.float64)
+        direction[part] = weights @ block
+        step = direction[part].astype(np.float64)
+        inner += block @ step
+        square += float(step @ step)
+    dropped = [] if rows.stalled else np.setdiff1d(np.arange(m), rows.kept).tolist()
+    return Aggregate(
+        client_ids=cohort.client_ids,
+        direction=direction,
+        lam=full_lam,
+        norm=float(np.sqrt(square)),
+        gap=gap,
+        inner=inner,
+        dropped=tuple(cohort.client_ids[i] for i in dropped),
+    )

@@ -1,0 +1,119 @@
+"""Small federations and models, some of them ill-behaved, that worker processes can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from fedmgda.clients import ClientPool, LocalTraining
+from fedmgda.data import FederatedData
+from fedmgda.models import mlp
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIZES = (12, 26, 7, 30, 10, 18)
+TRIGGER = 1e6
+
+
+def federation(
+    sizes: tuple[int, ...] = SIZES, *, num_classes: int | None = 3, trigger: int | None = None
+) -> FederatedData:
+    """Random examples; of the client `trigger` one training example starts with TRIGGER."""
+    rng = np.random.default_rng(11)
+    n = 2 * sum(sizes)
+    features = rng.standard_normal((n, 5)).astype(np.float32)
+    regression = features @ rng.standard_normal(5).astype(np.float32)
+    targets = regression if num_classes is None else rng.integers(num_classes, size=n)
+    pieces = np.split(rng.permutation(n), np.cumsum([2 * size for size in sizes])[:-1])
+    train = tuple(rows[: len(rows) // 2] for rows in pieces)
+    if trigger is not None:
+        features[train[trigger][0], 0] = TRIGGER
+    return FederatedData(
+        name="toy",
+        features=features,
+        targets=targets,
+        train=train,
+        validation=tuple(rows[:0] for rows in pieces),
+        test=tuple(rows[len(rows) // 2 :] for rows in pieces),
+        num_classes=num_classes,
+    )
+
+
+small = partial(mlp, (5, 8, 3))
+
+
+def everything() -> nn.Module:
+    """Dropout and batch norm: what may differ between processes, if anything does."""
+    return nn.Sequential(
+        nn.Linear(5, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 3)
+    )
+
+
+def dropout() -> nn.Module:
+    return nn.Sequential(nn.Linear(5, 16), nn.Dropout(0.5), nn.Linear(16, 3))
+
+
+class Trap(nn.Module):
+    """Does something to its process when it meets the triggering example."""
+
+    def __init__(self, spring: Callable[[], None]) -> None:
+        super().__init__()
+        self.inner = small()
+        self._spring = spring
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        if (features[:, 0] == TRIGGER).any():
+            self._spring()
+        return self.inner(features)
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_once(flag: Path) -> None:
+    if not flag.exists():
+        flag.touch()
+        die()
+
+
+def complain() -> None:
+    raise ArithmeticError("too\nmuch")
+
+
+def hang() -> None:
+    time.sleep(300)
+
+
+def only_in(process: int) -> nn.Module:
+    """A model that no other process can build."""
+    if os.getpid() != process:
+        raise LookupError("no such layer")
+    return small()
+
+
+def trapped(spring: Callable[[], None]) -> partial[nn.Module]:
+    return partial(Trap, spring)
+
+
+def descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def pool(**changes: Any) -> ClientPool:
+    settings: dict[str, Any] = {
+        "data": federation(),
+        "build_model": small,
+        "training": LocalTraining(local_epochs=2, batch_size=4),
+        "seed": 5,
+    }
+    return ClientPool(**(settings | changes))

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fedmgda import FedmgdaError
+from fedmgda.clients import LocalTraining
+from fedmgda.models import initial_vector, linear
+from unit.clients._toys import (
+    SIZES,
+    complain,
+    dropout,
+    everything,
+    federation,
+    pool,
+    small,
+    trapped,
+)
+
+ALL = tuple(range(len(SIZES)))
+
+
+def test_the_initial_model_is_that_of_the_seed() -> None:
+    with pool() as clients:
+        np.testing.assert_array_equal(clients.initial_params(), initial_vector(small, 5))
+        assert clients.initial_params().shape == (clients.num_params,)
+
+
+def test_a_cohort_has_the_clients_in_the_order_asked() -> None:
+    with pool() as clients:
+        cohort = clients.train_cohort(clients.initial_params(), (4, 0, 3), 1)
+    assert cohort.client_ids == (4, 0, 3)
+    assert cohort.num_examples.tolist() == [10, 12, 30]
+    assert cohort.updates.shape == (3, clients.num_params)
+    assert cohort.updates.dtype == np.float32
+    assert cohort.failures == ()
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.permutations(ALL), st.integers(1, len(ALL)))
+def test_company_and_order_change_nothing_for_a_client(order: list[int], size: int) -> None:
+    with pool(build_model=everything) as clients:
+        params = clients.initial_params()
+        everyone = clients.train_cohort(params, ALL, 3)
+        updates, losses = everyone.updates.copy(), everyone.losses.copy()
+        some = clients.train_cohort(params, order[:size], 3)
+    np.testing.assert_array_equal(some.updates, updates[order[:size]])
+    np.testing.assert_array_equal(some.losses, losses[order[:size]])
+
+
+@pytest.mark.parametrize("change", [{"seed": 6}, {"round_num": 2}])
+def test_the_seed_and_the_round_each_decide_the_order_of_examples(change: dict[str, int]) -> None:
+    round_num = change.pop("round_num", 1)
+    params = initial_vector(small, 5)
+    with pool() as first, pool(**change) as second:
+        a, b = first.train_cohort(params, ALL, 1), second.train_cohort(params, ALL, round_num)
+    assert (a.updates != b.updates).any(axis=1).all()
+    np.testing.assert_array_equal(a.losses, b.losses)
+
+
+def test_two_clients_with_the_same_examples_see_them_in_different_order() -> None:
+    data = federation()
+    twins = dataclasses.replace(data, train=(data.train[0], data.train[0], *data.train[2:]))
+    with pool(data=twins) as clients:
+        cohort = clients.train_cohort(clients.initial_params(), (0, 1), 1)
+    assert not np.array_equal(cohort.updates[0], cohort.updates[1])
+
+
+@pytest.mark.parametrize("build_model", [small, dropout, everything])
+def test_the_reported_loss_is_to_the_bit_that_of_an_evaluation(build_model: Any) -> None:
+    with pool(build_model=build_model) as clients:
+        params = clients.initial_params()
+        cohort = clients.train_cohort(params, ALL, 1)
+        evaluation = clients.evaluate(params, ALL[::-1], "train")
+    np.testing.assert_array_equal(cohort.losses, evaluation.losses[::-1])
+    assert evaluation.num_examples.tolist() == list(SIZES[::-1])
+
+
+def test_dropout_is_on_in_training_and_off_in_the_reported_loss() -> None:
+    training = LocalTraining(batch_size=None)
+    with pool(build_model=dropout, training=training) as clients:
+        params = clients.initial_params()
+        first = clients.train_cohort(params, ALL, 1)
+        updates, losses = first.updates.copy(), first.losses
+        second = clients.train_cohort(params, ALL, 2)
+    # A single full batch leaves dropout as the only thing a round can change.
+    assert (updates != second.updates).any(axis=1).all()
+    np.testing.assert_array_equal(losses, second.losses)
+
+
+def test_batch_norm_statistics_travel_behind_the_parameters() -> None:
+    training = LocalTraining(batch_size=None)
+    with pool(build_model=everything, training=training) as clients:
+        assert clients.num_buffers == 32
+        params = clients.initial_params()
+        params[-32:-16] = 0.25
+        cohort = clients.train_cohort(params, (3,), 1)
+        rows = federation().train[3]
+        model = everything()
+        torch.nn.utils.vector_to_parameters(torch.from_numpy(params[:-32]), model.parameters())
+        mean = model[0](torch.from_numpy(federation().features[rows])).mean(0).detach().numpy()
+    # PyTorch moves the running mean a tenth of the way to the mean of the batch.
+    expected = 0.1 * (0.25 - mean)
+    np.testing.assert_allclose(cohort.updates[0, -32:-16], expected, atol=1e-6)
+
+
+def test_updates_point_like_gradients() -> None:
+    with pool(training=LocalTraining(batch_size=None, client_lr=0.01)) as clients:
+        params = clients.initial_params()
+        cohort = clients.train_cohort(params, ALL, 1)
+        gradients = clients.gradients(params, ALL)
+        after = clients.evaluate(params - 5 * cohort.updates[2], (2,), "train")
+    np.testing.assert_allclose(cohort.updates, 0.01 * gradients, atol=1e-7)
+    assert after.losses[0] < cohort.losses[2]
+
+
+def test_gradients_leave_the_buffers_out_and_the_updates_untouched() -> None:
+    with pool(build_model=everything) as clients:
+        params = clients.initial_params()
+        cohort = clients.train_cohort(params, ALL, 1)
+        before = cohort.updates.copy()
+        assert clients.gradients(params, ALL).shape == (len(ALL), clients.num_params)
+        clients.evaluate(params, ALL, "test")
+    np.testing.assert_array_equal(cohort.updates, before)
+
+
+def test_a_regression_is_trained_on_squared_errors() -> None:
+    data = federation(num_classes=None)
+    training = LocalTraining(local_epochs=60)
+    with pool(data=data, build_model=linear_regression, training=training) as clients:
+        params = clients.initial_params()
+        before = clients.evaluate(params, ALL, "test")
+        cohort = clients.train_cohort(params, ALL, 1)
+        after = clients.evaluate(params - cohort.updates.mean(axis=0), ALL, "test")
+    assert (after.losses < 0.1 * before.losses).all()
+    assert np.isnan(after.accuracies).all()
+
+
+def linear_regression() -> torch.nn.Module:
+    return linear(5, 1)
+
+
+def test_an_empty_split_has_no_score() -> None:
+    with pool() as clients:
+        evaluation = clients.evaluate(clients.initial_params(), (1,), "validation")
+    assert evaluation.num_examples.tolist() == [0]
+    assert np.isnan(evaluation.losses).all()
+    assert np.isnan(evaluation.accuracies).all()
+
+
+def test_a_client_that_inflates_its_loss_lies_in_training_only() -> None:
+    options: dict[str, Any] = {"training": LocalTraining(batch_size=None, client_lr=1e-3)}
+    with pool(**options) as honest, pool(**options, loss_factors={2: 100.0}) as attacked:
+        params = honest.initial_params()
+        truth, lie = honest.train_cohort(params, ALL, 1), attacked.train_cohort(params, ALL, 1)
+        evaluations = [clients.evaluate(params, ALL, "train") for clients in (honest, attacked)]
+        gradients = [clients.gradients(params, ALL) for clients in (honest, attacked)]
+    others = [i for i in ALL if i != 2]
+    np.testing.assert_array_equal(truth.updates[others], lie.updates[others])
+    np.testing.assert_allclose(lie.updates[2], 100 * truth.updates[2], rtol=1e-2, atol=1e-5)
+    np.testing.assert_array_equal(lie.losses / truth.losses, [1, 1, 100, 1, 1, 1])
+    np.testing.assert_array_equal(evaluations[0].losses, evaluations[1].losses)
+    np.testing.assert_array_equal(*gradients)
+
+
+def test_a_client_that_raises_is_a_failure_and_the_others_go_on() -> None:
+    data = federation(trigger=2)
+    with pool(data=data, build_model=trapped(complain)) as clients, pool(data=data) as calm:
+        params = clients.initial_params()
+        cohort = clients.train_cohort(params, (0, 2, 4), 1)
+        expected = calm.train_cohort(params, (0, 4), 1)
+    assert cohort.client_ids == (0, 4)
+    np.testing.assert_array_equal(cohort.updates, expected.updates)
+    assert [failure.client_id for failure in cohort.failures] == [2]
+    assert cohort.failures[0].reason == "its work raised ArithmeticError: too much"
+
+
+def test_a_client_without_training_examples_is_a_failure() -> None:
+    data = federation()
+    empty = dataclasses.replace(data, train=(data.train[0][:0], *data.train[1:]))
+    with pool(data=empty) as clients:
+        cohort = clients.train_cohort(clients.initial_params(), (0,), 1)
+    assert cohort.updates.shape == (0, clients.num_params)
+    assert cohort.failures[0].reason == "it has no training examples"
+
+
+def test_an_evaluation_that_fails_says_for_whom_and_why() -> None:
+    with (
+        pool(data=federation(trigger=2), build_model=trapped(complain)) as clients,
+        pytest.raises(FedmgdaError, match=r"^Client 2 could not be evaluated: its work raised"),
+    ):
+        clients.evaluate(clients.initial_params(), ALL, "train")
+
+
+def test_torchs_generator_and_threads_are_left_as_they_were() -> None:
+    threads, state = torch.get_num_threads(), torch.get_rng_state()
+    try:
+        torch.set_num_threads(2)
+        with pool(build_model=everything) as clients:
+            params = clients.initial_params()
+            clients.train_cohort(params, ALL, 1)
+            clients.evaluate(params, ALL, "test")
+            clients.gradients(params, ALL)
+        assert torch.get_num_threads() == 2
+        assert torch.equal(torch.get_rng_state(), state)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_the_received_model_is_not_written_to() -> None:
+    with pool() as clients:
+        params = clients.initial_params()
+        params.flags.writeable = False
+        clients.train_cohort(params, ALL, 1)
+        np.testing.assert_array_equal(params, clients.initial_params())
+
+
+def test_a_model_in_double_precision_is_rounded() -> None:
+    with pool() as clients:
+        params = clients.initial_params()
+        expected = clients.evaluate(params, ALL, "train")
+        actual = clients.evaluate(params.astype(np.float64), ALL, "train")
+    np.testing.assert_array_equal(actual.losses, expected.losses)
+
+
+def test_nobody_is_a_cohort_too() -> None:
+    with pool() as clients:
+        cohort = clients.train_cohort(clients.initial_params(), (), 1)
+    assert cohort.client_ids == ()
+    assert cohort.updates.shape == (0, clients.num_params)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"workers": 0}, "workers must be at least 1, got 0."),
+        ({"client_timeout": 0.0}, "client_timeout must be positive and finite, got 0.0."),
+        ({"client_timeout": math.nan}, "client_timeout must be positive and finite, got nan."),
+        ({"loss_factors": {9: 2.0}}, "client ids must lie in 0..5, got 9."),
+        ({"loss_factors": {1: math.inf}}, "loss_factors must be finite, got inf for client 1."),
+    ],
+)
+def test_a_setting_out_of_range_is_refused_in_one_sentence(change: Any, sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        pool(**change)
+
+
+@pytest.mark.parametrize("client_id", [-1, 6])
+def test_an_unknown_client_is_refused(client_id: int) -> None:
+    with pool() as clients, pytest.raises(ValueError, match=f"0..5, got {client_id}"):
+        clients.train_cohort(clients.initial_params(), (0, client_id), 1)
+
+
+def test_a_model_of_another_size_is_refused() -> None:
+    with pool() as clients, pytest.raises(ValueError, match=r"must have shape \(75,\), got \(1,\)"):
+        clients.evaluate(np.zeros(1, np.float32), ALL, "train")

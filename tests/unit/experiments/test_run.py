@@ -1,0 +1,244 @@
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from fedmgda._errors import DataError, LockedError, StoreError
+from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
+from runs import results
+
+
+def spec_of(**table):
+    base = {
+        "rounds": 12,
+        "data": {"num_clients": 6},
+        "model": {"hidden": [8]},
+        "clients": {"per_round": 3},
+        "evaluation": {"every": 5},
+        "engine": {"checkpoint_seconds": 0.0},
+    }
+    return resolve(parse(Spec, base | table))
+
+
+def finish(path, spec):
+    folder = RunFolder.create(path, spec)
+    steps = list(execute(folder))
+    return folder, steps
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    return finish(tmp_path_factory.mktemp("run") / "whole", spec_of())
+
+
+def test_a_run_folder_holds_everything(finished):
+    folder, steps = finished
+    assert folder.done
+    assert [step.round_num for step in steps] == list(range(13))
+    names = {path.name for path in folder.path.iterdir()}
+    assert names == {
+        "DONE", "checkpoints", "environment.json", "evaluations.jsonl", "lock", "model.safetensors",
+        "rounds.jsonl", "spec.toml", "summary.json", "timings.jsonl",
+    }  # fmt: skip
+    assert len(folder.records("rounds")) == len(folder.records("timings")) == 12
+    assert [row["round"] for row in folder.records("evaluations")] == [0, 5, 10, 12]
+    environment = json.loads((folder.path / "environment.json").read_text())
+    assert {"seed", "python", "cores", "packages", "commit"} <= environment.keys()
+
+
+def test_a_round_is_recorded_with_its_proof(finished):
+    row = finished[0].records("rounds")[3]
+    assert len(row["clients"]) == len(row["lam"]) == len(row["inner"]) == 3
+    assert sum(row["lam"]) == pytest.approx(1.0)
+    assert row["min_inner"] == min(row["inner"])
+    assert row["sacrificed"] == []
+    assert row["improved"] == pytest.approx(
+        100 * np.mean(np.array(row["losses_after"]) <= np.array(row["losses_before"]))
+    )
+
+
+def test_the_model_on_disk_has_the_names_of_the_module(finished):
+    arrays = load_file(finished[0].path / "model.safetensors")
+    assert {name: array.shape for name, array in arrays.items()} == {
+        "1.weight": (8, 64),
+        "1.bias": (8,),
+        "3.weight": (10, 8),
+        "3.bias": (10,),
+    }
+
+
+def test_a_run_learns(finished):
+    first, *_, last = finished[0].records("evaluations")
+    assert last["honest"]["loss"]["average"] < 0.8 * first["honest"]["loss"]["average"]
+
+
+def test_the_same_spec_gives_the_same_bytes(finished, tmp_path):
+    finish(tmp_path / "again", spec_of())
+    assert results(tmp_path / "again") == results(finished[0].path)
+
+
+def test_another_seed_gives_other_bytes(finished, tmp_path):
+    finish(tmp_path / "other", spec_of(seed=1))
+    assert results(tmp_path / "other") != results(finished[0].path)
+
+
+@pytest.mark.parametrize("stop", [0, 1, 5, 6, 11, 12])
+def test_a_run_dropped_after_any_round_resumes_to_the_same_bytes(finished, tmp_path, stop):
+    folder = RunFolder.create(tmp_path, spec_of())
+    for step in execute(folder):
+        if step.round_num == stop:
+            break  # the generator is closed here, as if the process had gone
+    assert not folder.done
+    steps = list(execute(RunFolder.open(tmp_path)))
+    assert steps[0].round_num == stop
+    assert results(tmp_path) == results(finished[0].path)
+
+
+@pytest.mark.parametrize("rule", ["afl", "q-fedavg", "fedavg-n", "mgda-prox"])
+def test_rules_with_memory_resume_too(tmp_path, rule):
+    spec = spec_of(rule={"name": rule}, rounds=6)
+    finish(tmp_path / "whole", spec)
+    folder = RunFolder.create(tmp_path / "broken", spec)
+    for step in execute(folder):
+        if step.round_num == 3:
+            break
+    list(execute(folder))
+    assert results(tmp_path / "broken") == results(tmp_path / "whole")
+
+
+def test_a_torn_last_line_is_repaired(finished, tmp_path):
+    folder = RunFolder.create(tmp_path, spec_of())
+    for step in execute(folder):
+        if step.round_num == 7:
+            break
+    with (tmp_path / "rounds.jsonl").open("ab") as file:
+        file.write(b'{"round": 8, "clie')
+    assert len(folder.records("rounds")) == 7
+    list(execute(folder))
+    assert results(tmp_path) == results(finished[0].path)
+
+
+def test_a_corrupt_newest_checkpoint_costs_a_round_and_a_note(finished, tmp_path):
+    folder = RunFolder.create(tmp_path, spec_of())
+    for step in execute(folder):
+        if step.round_num == 7:
+            break
+    newest = sorted(folder.checkpoints.iterdir())[-1]
+    newest.write_bytes(newest.read_bytes()[:-3])
+    steps = list(execute(folder))
+    assert steps[0].round_num == 6
+    assert "round-00000007" in steps[0].notes[0]
+    assert results(tmp_path) == results(finished[0].path)
+
+
+def test_lost_records_are_noticed(tmp_path):
+    folder = RunFolder.create(tmp_path, spec_of())
+    for step in execute(folder):
+        if step.round_num == 7:
+            break
+    (tmp_path / "rounds.jsonl").write_bytes(b"")
+    with pytest.raises(StoreError, match="lacks rounds"):
+        list(execute(folder))
+
+
+def test_a_finished_run_is_left_alone(finished):
+    before = results(finished[0].path)
+    assert list(execute(RunFolder.open(finished[0].path))) == []
+    assert results(finished[0].path) == before
+
+
+def test_a_second_process_is_kept_out_and_told_by_whom(tmp_path):
+    folder = RunFolder.create(tmp_path, spec_of())
+    first = execute(folder)
+    next(first)
+    with pytest.raises(LockedError, match=f"Process {os.getpid()} is working in"):
+        next(execute(RunFolder.open(tmp_path)))
+    first.close()
+    assert list(execute(RunFolder.open(tmp_path)))
+
+
+def test_a_folder_with_another_run_is_not_overwritten(finished):
+    with pytest.raises(StoreError, match="already holds a run of another spec"):
+        RunFolder.create(finished[0].path, spec_of(seed=9))
+
+
+def test_a_folder_with_other_files_is_not_taken(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(StoreError, match="is not empty and holds no run"):
+        RunFolder.create(tmp_path, spec_of())
+    assert (tmp_path / "thesis.tex").read_text() == "precious"
+
+
+def test_a_folder_without_a_run_cannot_be_resumed(tmp_path):
+    with pytest.raises(DataError, match=r"holds no run: there is no spec.toml"):
+        RunFolder.open(tmp_path)
+
+
+def test_a_full_disk_stops_the_run_with_the_last_checkpoint_intact(finished, tmp_path, monkeypatch):
+    folder = RunFolder.create(tmp_path, spec_of())
+    steps = execute(folder)
+    for step in steps:
+        if step.round_num == 4:
+            break
+
+    def full(self):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "sync", full)
+        with pytest.raises(StoreError, match="No space left on device; the last checkpoint is int"):
+            list(steps)
+    list(execute(RunFolder.open(tmp_path)))
+    assert results(tmp_path) == results(finished[0].path)
+
+
+def test_under_attack_metrics_are_over_honest_users(tmp_path):
+    attack = {"name": "scale-loss", "factor": 5.0, "clients": [2]}
+    folder, _ = finish(tmp_path, spec_of(attack=attack, rounds=4))
+    assert all(2 in row["clients"] for row in folder.records("rounds"))
+    summary = folder.summary()
+    assert (summary["honest"]["users"], summary["all"]["users"]) == (5, 6)
+    row = folder.records("rounds")[-1]
+    honest = [i for i, client in enumerate(row["clients"]) if client != 2]
+    before, after = np.array(row["losses_before"])[honest], np.array(row["losses_after"])[honest]
+    assert row["improved"] == pytest.approx(100 * np.mean(after <= before))
+
+
+def test_bias_leaves_every_byte_of_the_model_to_rules_that_read_no_loss(tmp_path):
+    for rule, same in (("fedmgda+", True), ("fedavg", True), ("q-fedavg", False)):
+        models = []
+        for name in ("none", "bias-loss"):
+            # The attacker takes part in every round either way: only the bias differs.
+            attack = {"name": name, "clients": [0], "always_on": False}
+            spec = spec_of(attack=attack, rule={"name": rule}, rounds=3)
+            folder, _ = finish(tmp_path / rule / name, spec)
+            models.append((folder.path / "model.safetensors").read_bytes())
+        assert (models[0] == models[1]) == same
+
+
+def test_the_pareto_residual_is_recorded_where_it_is_asked_for(tmp_path):
+    folder, _ = finish(tmp_path, spec_of(evaluation={"every": 2, "pareto": True}, rounds=4))
+    residuals = [row["pareto_residual"] for row in folder.records("evaluations")]
+    assert len(residuals) == 3
+    assert all(residual > 0 for residual in residuals)
+
+
+def test_at_full_batch_the_proximal_methods_are_the_plain_ones(tmp_path):
+    clients = {"per_round": 3, "batch_size": "full"}
+    for plain, proximal in (("fedavg", "fedprox"), ("fedmgda+", "mgda-prox")):
+        models = []
+        for rule in (plain, proximal):
+            spec = spec_of(clients=clients, rule={"name": rule}, rounds=4)
+            folder, _ = finish(tmp_path / rule, spec)
+            models.append((folder.path / "model.safetensors").read_bytes())
+        assert models[0] == models[1]
+
+
+def test_a_diverged_model_is_recorded_and_not_a_crash(tmp_path):
+    clients = {"per_round": 3, "client_lr": 1e6}
+    folder, _ = finish(tmp_path, spec_of(clients=clients, rule={"name": "fedavg"}, rounds=3))
+    assert folder.done
+    assert replace(folder.spec(), seed=1).seed == 1

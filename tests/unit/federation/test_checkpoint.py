@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fedmgda._errors import StoreError
+from fedmgda.federation import (
+    ServerState,
+    latest_checkpoint,
+    load_checkpoint,
+    save_checkpoint,
+    write_atomically,
+)
+
+
+def state(round_num=7, **changes):
+    fields = {
+        "round_num": round_num,
+        "params": np.arange(5, dtype=np.float32),
+        "rule_state": {"lam": np.array([0.25, 0.75])},
+        "average": np.arange(5) / 3,
+        "failed_rounds": 2,
+    }
+    return ServerState(**(fields | changes))
+
+
+@pytest.mark.parametrize("changes", [{}, {"average": None}, {"rule_state": {}}])
+def test_a_state_comes_back_to_the_bit(tmp_path, changes):
+    saved = state(**changes)
+    loaded = load_checkpoint(save_checkpoint(saved, tmp_path))
+    assert (loaded.round_num, loaded.failed_rounds) == (7, 2)
+    assert loaded.params.dtype == np.float32
+    np.testing.assert_array_equal(loaded.params, saved.params)
+    np.testing.assert_array_equal(loaded.average, saved.average)
+    assert loaded.rule_state.keys() == saved.rule_state.keys()
+    for name, array in loaded.rule_state.items():
+        np.testing.assert_array_equal(array, saved.rule_state[name])
+
+
+def test_a_loaded_state_can_be_worked_with(tmp_path):
+    loaded = load_checkpoint(save_checkpoint(state(), tmp_path))
+    (loaded.params + 1).sum()
+    loaded.params[0] = 5.0
+
+
+def test_the_newest_two_are_kept(tmp_path):
+    for round_num in range(1, 6):
+        save_checkpoint(state(round_num), tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "round-00000004.safetensors",
+        "round-00000005.safetensors",
+    ]
+
+
+@given(st.data())
+def test_a_flipped_bit_anywhere_is_noticed(tmp_path_factory, data):
+    folder = tmp_path_factory.mktemp("flip")
+    path = save_checkpoint(state(), folder)
+    content = bytearray(path.read_bytes())
+    place = data.draw(st.integers(0, len(content) - 1))
+    content[place] ^= 1 << data.draw(st.integers(0, 7))
+    path.write_bytes(content)
+    # A flip in the header's padding or in the order of its keys may be harmless; a state that
+    # differs from what was saved must never come back.
+    try:
+        loaded = load_checkpoint(path)
+    except StoreError:
+        return
+    np.testing.assert_array_equal(loaded.params, state().params)
+    np.testing.assert_array_equal(loaded.average, state().average)
+    assert (loaded.round_num, loaded.failed_rounds) == (7, 2)
+
+
+@given(st.integers(0, 400))
+def test_a_truncated_file_is_noticed(tmp_path_factory, length):
+    path = save_checkpoint(state(), tmp_path_factory.mktemp("cut"))
+    content = path.read_bytes()
+    path.write_bytes(content[: min(length, len(content) - 1)])
+    with pytest.raises(StoreError, match="cannot be read"):
+        load_checkpoint(path)
+
+
+def test_a_damaged_newest_falls_back_to_the_one_before(tmp_path):
+    save_checkpoint(state(1), tmp_path)
+    save_checkpoint(state(2), tmp_path).write_bytes(b"torn")
+    server, problems = latest_checkpoint(tmp_path)
+    assert server.round_num == 1
+    assert len(problems) == 1
+    assert "round-00000002" in problems[0]
+
+
+def test_only_damaged_checkpoints_are_an_error_not_a_new_start(tmp_path):
+    save_checkpoint(state(1), tmp_path).write_bytes(b"")
+    with pytest.raises(StoreError, match=r"No checkpoint in .* can be read"):
+        latest_checkpoint(tmp_path)
+
+
+def test_an_empty_folder_has_no_checkpoint(tmp_path):
+    assert latest_checkpoint(tmp_path) == (None, [])
+
+
+def test_a_write_that_was_cut_short_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_atomically(path, b"old")
+
+    def fail(descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("fedmgda.federation._checkpoint.os.fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+
+
+def test_a_half_written_temporary_file_is_not_a_checkpoint(tmp_path):
+    save_checkpoint(state(3), tmp_path)
+    (tmp_path / ".round-00000004.safetensors.tmp").write_bytes(b"half")
+    server, problems = latest_checkpoint(tmp_path)
+    assert server.round_num == 3
+    assert problems == []

@@ -1,0 +1,99 @@
+"""What every rule owes its callers, whatever the cohort."""
+
+import copy
+from dataclasses import FrozenInstanceError, fields, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cohorts import RULES, aggregate, cohort_of, cohorts
+from fedmgda.rules import AFL, QFedAvg
+
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+
+
+@every_rule
+@given(cohorts(dtype=np.float32, with_zeros=True))
+def test_the_direction_is_finite_and_has_the_shape_and_dtype_of_an_update(rule, cohort):
+    result = aggregate(rule, cohort)
+    assert result.direction.shape == cohort.updates.shape[1:]
+    assert result.direction.dtype == cohort.updates.dtype
+    assert np.isfinite(result.direction).all()
+    assert result.lam.shape == result.inner.shape == (len(cohort.client_ids),)
+    assert result.client_ids == cohort.client_ids
+
+
+@every_rule
+@given(cohorts())
+def test_no_rule_changes_its_input(rule, cohort):
+    before = copy.deepcopy(cohort)
+    aggregate(rule, cohort)
+    for name in ("updates", "num_examples", "losses"):
+        np.testing.assert_array_equal(getattr(cohort, name), getattr(before, name))
+
+
+@every_rule
+@given(cohorts())
+def test_the_evidence_speaks_of_the_very_direction(rule, cohort):
+    result = aggregate(rule, cohort)
+    inner = cohort.updates @ result.direction
+    scale = np.linalg.norm(cohort.updates, axis=1) * np.linalg.norm(result.direction)
+    assert np.all(np.abs(result.inner - inner) <= 1e-12 * (1 + scale))
+    assert result.norm == pytest.approx(np.linalg.norm(result.direction), rel=1e-12, abs=1e-300)
+    assert set(result.sacrificed) == {
+        c for c, v in zip(cohort.client_ids, result.inner, strict=True) if v < 0
+    }
+
+
+@every_rule
+@given(cohorts(), st.randoms(use_true_random=False))
+def test_permuting_clients_permutes_lam_and_keeps_the_direction(rule, cohort, random):
+    order = list(range(len(cohort.client_ids)))
+    random.shuffle(order)
+    permuted = replace(
+        cohort,
+        updates=cohort.updates[order],
+        num_examples=cohort.num_examples[order],
+        losses=cohort.losses[order],
+    )
+    one, other = aggregate(rule, cohort), aggregate(rule, permuted)
+    largest = np.linalg.norm(cohort.updates, axis=1).max()
+    scale = largest if not getattr(rule, "normalize", False) else 1.0
+    np.testing.assert_allclose(other.direction, one.direction, atol=1e-6 * scale, rtol=0)
+
+
+@every_rule
+def test_one_client_alone_is_followed(rule):
+    cohort = cohort_of([[3.0, -4.0]])
+    result = aggregate(rule, cohort)
+    cosine = result.inner[0] / (5.0 * result.norm)
+    assert cosine == pytest.approx(1.0, rel=1e-12)
+    if not isinstance(rule, QFedAvg):  # its λ carries the step length
+        assert result.lam == pytest.approx([1.0])
+
+
+@every_rule
+def test_huge_finite_float32_values_stay_finite(rule):
+    cohort = cohort_of([[3e38, 1.0], [1e38, -2e38], [1e-38, 1.0]], dtype=np.float32)
+    result = aggregate(rule, cohort)
+    assert np.isfinite(result.direction).all()
+    assert np.isfinite(result.inner).all()
+
+
+@every_rule
+def test_a_rule_is_a_value(rule):
+    assert rule == replace(rule)
+    assert hash(rule) == hash(replace(rule))
+    with pytest.raises(FrozenInstanceError):
+        setattr(rule, fields(rule)[0].name, 1)
+
+
+@given(cohorts())
+def test_bias_added_to_losses_moves_only_the_rules_that_read_losses(cohort):
+    biased = replace(cohort, losses=cohort.losses + 1000.0)
+    for name, rule in RULES.items():
+        same = np.array_equal(aggregate(rule, cohort).direction, aggregate(rule, biased).direction)
+        reads_losses = isinstance(rule, QFedAvg | AFL)
+        assert same or reads_losses, name

@@ -1,0 +1,158 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cohorts import aggregate, cohort_of, cohorts
+from fedmgda._errors import ZeroUpdateError
+from fedmgda.rules import FedAvg, FedMGDA
+
+normalizations = st.booleans()
+epsilons = st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0])
+centers = st.sampled_from(["uniform", "examples"])
+
+
+def unit(updates):
+    return updates / np.linalg.norm(updates, axis=1, keepdims=True)
+
+
+@given(cohorts(), normalizations)
+def test_nobody_is_sacrificed_at_epsilon_one(cohort, normalize):
+    result = FedMGDA(normalize=normalize).aggregate(cohort)
+    rows = unit(cohort.updates) if normalize else cohort.updates
+    largest = (rows**2).sum(axis=1).max()
+    assert np.all(rows @ result.direction >= result.norm**2 - result.gap - 1e-12 * largest)
+
+
+@given(cohorts(dtype=np.float32))
+def test_a_participant_is_helped_unless_the_step_is_lost_in_rounding(cohort):
+    result = FedMGDA().aggregate(cohort)
+    if result.norm > 1e-3:  # far above the rounding of float32
+        assert result.sacrificed == ()
+        norms = np.linalg.norm(cohort.updates.astype(np.float64), axis=1)
+        assert np.all(result.inner >= norms * result.norm**2 * (1 - 1e-3))
+
+
+def test_a_smaller_box_can_sacrifice_a_user_and_says_so():
+    cohort = cohort_of([[1.0, 0.0], [1.0, 0.0], [-0.9, np.sqrt(1 - 0.81)]])
+    assert FedMGDA(epsilon=0.0).aggregate(cohort).inner[2] == pytest.approx(-0.267, abs=1e-3)
+    assert FedMGDA(epsilon=0.1).aggregate(cohort).inner[2] == pytest.approx(-0.077, abs=1e-3)
+    assert FedMGDA(epsilon=0.1).aggregate(cohort).sacrificed == (2,)
+    whole = FedMGDA(epsilon=1.0).aggregate(cohort)
+    assert whole.inner == pytest.approx([0.05] * 3)
+    assert whole.sacrificed == ()
+
+
+@given(cohorts(with_zeros=True), normalizations, centers)
+def test_epsilon_zero_is_fedavg_to_the_bit(cohort, normalize, center):
+    ours = FedMGDA(epsilon=0.0, normalize=normalize, center=center).aggregate(cohort)
+    theirs = FedAvg(normalize=normalize, center=center).aggregate(cohort)
+    for name in ("direction", "lam", "inner"):
+        np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
+    assert (ours.norm, ours.gap, ours.dropped) == (theirs.norm, theirs.gap, theirs.dropped)
+
+
+@given(cohorts(), centers)
+def test_the_norm_never_grows_with_epsilon(cohort, center):
+    norms = [
+        FedMGDA(epsilon=epsilon, center=center).aggregate(cohort).norm
+        for epsilon in (0.0, 0.01, 0.1, 0.5, 1.0)
+    ]
+    assert np.all(np.diff(norms) <= 1e-7)
+
+
+@given(cohorts(), st.lists(st.sampled_from([1e-6, 0.5, 1.0, 1e3, 1e6]), min_size=12, max_size=12))
+def test_a_user_gains_nothing_by_scaling_its_update(cohort, factors):
+    scaled = cohort_of(cohort.updates * np.array(factors)[: len(cohort.updates), None])
+    for rule in (FedMGDA(), FedMGDA(epsilon=0.1), FedAvg(normalize=True)):
+        one, other = rule.aggregate(cohort).direction, rule.aggregate(scaled).direction
+        np.testing.assert_allclose(other, one, atol=1e-6)
+
+
+@given(cohorts())
+def test_scaling_by_a_power_of_two_changes_no_bit_of_a_normalised_direction(cohort):
+    scaled = cohort_of(cohort.updates * 2.0 ** np.arange(len(cohort.updates))[:, None])
+    np.testing.assert_array_equal(
+        FedAvg(normalize=True).aggregate(scaled).direction,
+        FedAvg(normalize=True).aggregate(cohort).direction,
+    )
+
+
+@given(cohorts(max_clients=8))
+def test_a_duplicated_user_does_not_change_the_direction(cohort):
+    doubled = cohort_of(np.vstack([cohort.updates, cohort.updates[:1]]))
+    np.testing.assert_allclose(
+        FedMGDA().aggregate(doubled).direction, FedMGDA().aggregate(cohort).direction, atol=1e-6
+    )
+
+
+@given(cohorts(max_clients=2))
+def test_two_users_make_fedmgda_plus_the_same_as_fedavg_n(cohort):
+    np.testing.assert_allclose(
+        FedMGDA().aggregate(cohort).direction,
+        FedAvg(normalize=True).aggregate(cohort).direction,
+        atol=1e-12,
+    )
+
+
+@given(cohorts(), epsilons, centers)
+def test_a_normalised_step_is_no_longer_than_the_server_step(cohort, epsilon, center):
+    assert FedMGDA(epsilon=epsilon, center=center).aggregate(cohort).norm <= 1.0 + 1e-12
+
+
+@given(cohorts())
+def test_a_raw_step_is_no_longer_than_the_shortest_update(cohort):
+    shortest = np.linalg.norm(cohort.updates, axis=1).min()
+    result = FedMGDA(normalize=False).aggregate(cohort)
+    largest = np.linalg.norm(cohort.updates, axis=1).max()
+    assert result.norm <= shortest * (1 + 1e-6) + 1e-7 * largest
+
+
+def test_opposite_users_stop_the_server():
+    result = FedMGDA().aggregate(cohort_of([[1.0, 0.0], [-3.0, 0.0]]))
+    assert result.norm == pytest.approx(0.0, abs=1e-15)
+    assert result.lam == pytest.approx([0.5, 0.5])
+
+
+class TestZeroUpdates:
+    cohort = cohort_of([[0.0, 0.0], [0.0, 2.0], [2.0, 0.0]], num_examples=[1, 1, 3])
+
+    @pytest.mark.parametrize("rule", [FedMGDA(), FedAvg(normalize=True)])
+    def test_drop_leaves_the_client_out_and_counts_it(self, rule):
+        result = rule.aggregate(self.cohort)
+        assert result.direction == pytest.approx([0.5, 0.5])
+        assert result.lam == pytest.approx([0.0, 0.5, 0.5])
+        assert result.dropped == (0,)
+
+    def test_drop_renormalises_the_center(self):
+        result = FedAvg(normalize=True, center="examples").aggregate(self.cohort)
+        assert result.lam == pytest.approx([0.0, 0.25, 0.75])
+
+    @pytest.mark.parametrize(
+        "rule", [FedMGDA(zero_update="stall"), FedMGDA(normalize=False, zero_update="stall")]
+    )
+    def test_stall_keeps_the_model(self, rule):
+        result = rule.aggregate(self.cohort)
+        assert result.norm == 0.0
+        assert result.lam == pytest.approx([1.0, 0.0, 0.0])
+        assert result.dropped == ()
+
+    def test_error_names_the_client_and_the_remedy(self):
+        with pytest.raises(ZeroUpdateError, match=r"client 0 is zero.*'drop'"):
+            FedMGDA(zero_update="error").aggregate(self.cohort)
+
+    @pytest.mark.parametrize("rule", [FedMGDA(), FedMGDA(epsilon=0.0), FedAvg(normalize=True)])
+    def test_all_zero_keeps_the_model(self, rule):
+        result = rule.aggregate(cohort_of(np.zeros((3, 2))))
+        assert result.norm == 0.0
+        assert result.dropped == (0, 1, 2)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, 1.5, np.nan])
+def test_epsilon_outside_its_range_is_refused(epsilon):
+    with pytest.raises(ValueError, match=r"epsilon must lie in \[0, 1\], got"):
+        FedMGDA(epsilon=epsilon)
+
+
+def test_a_single_user_gets_a_unit_step():
+    assert aggregate(FedMGDA(), cohort_of([[3.0, 4.0]])).direction == pytest.approx([0.6, 0.8])
