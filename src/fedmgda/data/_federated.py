@@ -12,9 +12,18 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Indices
 
-__all__ = ["FederatedData", "Split"]
+__all__ = ["FederatedData", "Pixels", "Split"]
 
 Split: TypeAlias = Literal["train", "validation", "test"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pixels:
+    """How bytes become the numbers a model sees: (x / 255 - mean) / std."""
+
+    mean: float
+    std: float
 
 
 @final
@@ -24,12 +33,15 @@ class FederatedData:
 
     Attributes:
         name: What the data is called in messages and records.
-        features: Of shape `(n, ...)`, one row per example.
+        features: Of shape `(n, ...)`, one row per example; may be memory-mapped.
         targets: Of shape `(n,)`: int64 class numbers, or float32 values for regression.
         train: For each client the rows it trains on.
         validation: For each client the rows kept for choosing hyper-parameters.
         test: For each client the rows it is tested on.
         num_classes: The number of classes; None means regression.
+        pixels: For features that are bytes of images (uint8), how they are scaled; None leaves
+            floats as they are and takes whole numbers for tokens.
+        client_names: What the clients are called outside, where they have names of their own.
     """
 
     name: str
@@ -39,6 +51,8 @@ class FederatedData:
     validation: tuple[Indices, ...]
     test: tuple[Indices, ...]
     num_classes: int | None
+    pixels: Pixels | None = None
+    client_names: tuple[str, ...] | None = None
 
     @property
     def num_clients(self) -> int:
