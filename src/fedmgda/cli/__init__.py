@@ -12,6 +12,8 @@ def main() -> None:
     try:
         from fedmgda.cli._app import run_app  # noqa: PLC0415 (optional packages)
     except ImportError as error:
+        if (error.name or "fedmgda").startswith("fedmgda"):
+            raise  # not a missing package but a fault of this one
         sys.stderr.write(
             f"The command line needs the package {error.name}; "
             "install it with: pip install 'fedmgda[sim]'.\n"

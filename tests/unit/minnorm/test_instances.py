@@ -1,4 +1,4 @@
-"""The solver on generated instances of every degeneracy: what issue and design promise of it."""
+"""The solver on generated instances of every degeneracy: what is promised of it."""
 
 from __future__ import annotations
 
