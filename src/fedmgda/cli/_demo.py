@@ -29,10 +29,9 @@ def run_demo(path: Path, jobs: int, *, as_json: bool) -> None:
     collection = Collection(path, plan_sweep(demo_table()))
     if not as_json:
         err.print(
-            "20 users hold 2 or 3 of the ten digits each; 10 of them train an MLP 64-32-10 in each "
-            "of 150 rounds.\nFour rules, 3 seeds, with and without one user that inflates its loss "
-            "100 times.",
-            soft_wrap=True,
+            "20 users hold two label-sorted shards of handwritten digits each; 10 of them train an "
+            "MLP 64-32-10 in each of 150 rounds. Four rules, two seeds, with and without one user "
+            "that inflates its loss 100 times.",
         )
     for state in watch_jobs(collection, jobs, quiet=as_json):
         if state.error:

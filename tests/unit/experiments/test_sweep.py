@@ -93,7 +93,7 @@ def test_an_unfinished_cell_has_an_empty_row(tmp_path):
 
 def test_the_demo_is_what_the_readme_says():
     runs = plan_sweep(demo_table())
-    assert len(runs) == 4 * 2 * 3
+    assert len(runs) == 4 * 2 * 2
     for run in runs:
         spec = run.spec
         assert (spec.data.num_clients, spec.data.shards_per_client) == (20, 2)
