@@ -52,6 +52,21 @@ def test_every_loss_falls_by_at_least_what_smoothness_promises(seed, share):
         assert np.all(fall >= promised - 1e-9 * (1 + quadratics.losses(before.params)))
 
 
+@given(seeds, st.floats(0.01, 2.0))
+def test_with_normalised_updates_a_loss_rises_by_no_more_than_the_step_explains(seed, step):
+    # A user with a small gradient can be overshot: f falls by η‖g_i‖‖d‖² less cη²‖d‖²/2.
+    anchors, start, c = problem(seed)
+    quadratics = Quadratics(anchors, c)
+    federation = quadratics.federation(FedMGDA(), schedule=Constant(server_lr=step))
+    states, records = run(federation, start, 3)
+    for before, after, record in zip(states, states[1:], records, strict=False):
+        norm = record.aggregate.norm
+        gradients = c * np.linalg.norm(before.params - anchors, axis=1)
+        promised = step * gradients * norm**2 - c * step**2 * norm**2 / 2
+        fall = quadratics.losses(before.params) - quadratics.losses(after.params)
+        assert np.all(fall >= promised - 1e-9 * (1 + quadratics.losses(before.params)))
+
+
 @given(seeds)
 def test_the_rate_of_theorem_2_holds_along_the_run(seed):
     anchors, start, c = problem(seed)

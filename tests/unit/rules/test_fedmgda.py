@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from cohorts import aggregate, cohort_of, cohorts
 from fedmgda._errors import ZeroUpdateError
-from fedmgda.rules import FedAvg, FedMGDA
+from fedmgda.minnorm import project_onto_box
+from fedmgda.rules import FedAvg, FedMGDA, center_weights
 
 normalizations = st.booleans()
 epsilons = st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0])
@@ -31,6 +32,18 @@ def test_a_participant_is_helped_unless_the_step_is_lost_in_rounding(cohort):
         assert result.sacrificed == ()
         norms = np.linalg.norm(cohort.updates.astype(np.float64), axis=1)
         assert np.all(result.inner >= norms * result.norm**2 * (1 - 1e-3))
+
+
+@given(cohorts(), epsilons, centers, st.integers(0, 2**32))
+def test_every_mixture_inside_the_box_descends(cohort, epsilon, center, seed):
+    result = FedMGDA(epsilon=epsilon, center=center).aggregate(cohort)
+    rows = unit(cohort.updates)
+    middle = center_weights(center, cohort.num_examples)
+    lower, upper = np.maximum(middle - epsilon, 0), np.minimum(middle + epsilon, 1)
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        mixture = project_onto_box(middle + epsilon * rng.normal(size=len(rows)), lower, upper)
+        assert mixture @ rows @ result.direction >= result.norm**2 - result.gap - 1e-12
 
 
 def test_a_smaller_box_can_sacrifice_a_user_and_says_so():
