@@ -12,7 +12,9 @@ from rich.markup import escape
 import fedmgda
 from fedmgda._errors import FedmgdaError
 from fedmgda.cli._console import err, out
+from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._plot import plot
 from fedmgda.cli._progress import watch_jobs, watch_run
 from fedmgda.cli._tables import rows_table, summary_table
 from fedmgda.experiments import (
@@ -39,6 +41,9 @@ app = typer.Typer(
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
+
+data_app.command()(plot)
+app.add_typer(data_app, name="data")
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
 Overrides = Annotated[

@@ -20,7 +20,8 @@
 """
 
 from fedmgda.clients._evaluation import Evaluation
+from fedmgda.clients._objective import gather
 from fedmgda.clients._pool import ClientPool
 from fedmgda.clients._training import LocalTraining
 
-__all__ = ["ClientPool", "Evaluation", "LocalTraining"]
+__all__ = ["ClientPool", "Evaluation", "LocalTraining", "gather"]

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
 import torch
 from torch.nn import functional
+
+from fedmgda._errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,7 +18,7 @@ if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from fedmgda._types import Indices
-    from fedmgda.data import FederatedData
+    from fedmgda.data import FederatedData, Pixels
 
 __all__ = ["Block", "batch_loss", "gather", "score"]
 
@@ -45,7 +48,10 @@ class Block:
 
     def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Cut the block for a forward pass without exhausting memory, by its own shape alone."""
-        entries = max(1, self.features[:1].numel())
+        # A token is one entry but becomes a whole vector in every layer.
+        entries = max(1, self.features[:1].numel()) * (
+            1 if self.features.is_floating_point() else 64
+        )
         return self.batches(min(_CHUNK_ROWS, max(1, _CHUNK_ENTRIES // entries)))
 
     def shuffled(self, order: Tensor) -> Block:
@@ -59,13 +65,22 @@ def gather(data: FederatedData, rows: Indices) -> Block:
     torch aligns what it allocates and NumPy does not always; on equally aligned operands the same
     kernels run in every process, so the same numbers come out.
     """
-    return Block(_tensor(data.features[rows]), _tensor(data.targets[rows]))
+    features = data.features[rows]
+    scaled = _tensor(features) if data.pixels is None else _images(features, data.pixels)
+    return Block(scaled, _tensor(data.targets[rows]))
 
 
 def _tensor(array: NDArray[Any]) -> Tensor:
     # Whole numbers are classes or tokens; everything else is a measurement.
     dtype = torch.int64 if array.dtype.kind in "biu" else torch.float32
     return torch.tensor(array, dtype=dtype)
+
+
+def _images(array: NDArray[Any], pixels: Pixels) -> Tensor:
+    if array.dtype != np.uint8:
+        raise DataError(f"Pixels must be bytes (uint8), got {array.dtype}; set pixels to None.")
+    # One operation after the other, in single precision: the numbers of torchvision.
+    return torch.tensor(array, dtype=torch.float32).div_(255).sub_(pixels.mean).div_(pixels.std)
 
 
 def batch_loss(output: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:

@@ -13,6 +13,7 @@ from fedmgda.data import FederatedData
 if TYPE_CHECKING:
     from fedmgda._types import Indices
     from fedmgda.clients._shared import Source
+    from fedmgda.data import Pixels
 
 __all__ = ["SharedData"]
 
@@ -28,6 +29,7 @@ class SharedData:
     rows: SharedArray
     lengths: tuple[Indices, ...]
     num_classes: int | None
+    pixels: Pixels | None
 
     @classmethod
     def of(cls, data: FederatedData) -> Self:
@@ -41,6 +43,7 @@ class SharedData:
             rows=SharedArray.of(np.concatenate(pieces)),
             lengths=tuple(np.array([len(rows) for rows in split], np.int64) for split in splits),
             num_classes=data.num_classes,
+            pixels=data.pixels,
         )
 
     def open(self) -> FederatedData:
@@ -56,4 +59,5 @@ class SharedData:
             validation=tuple(pieces[n : 2 * n]),
             test=tuple(pieces[2 * n :]),
             num_classes=self.num_classes,
+            pixels=self.pixels,
         )

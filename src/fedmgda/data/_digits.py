@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from fedmgda.data._examples import Examples
 
 __all__ = ["load_digits"]
 
 
-def load_digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Return the images as rows of 64 values in [0, 1] and their digits."""
+def load_digits() -> Examples:
+    """Return the images as rows of 64 values in [0, 1], and their digits."""
     try:
         from sklearn.datasets import load_digits as load  # noqa: PLC0415 (slow to import)
     except ImportError as error:
@@ -23,4 +19,9 @@ def load_digits() -> tuple[NDArray[np.float32], NDArray[np.int64]]:
             "The digits come with scikit-learn; install it with: pip install 'fedmgda[sim]'."
         ) from error
     features, targets = load(return_X_y=True)
-    return (features / 16.0).astype(np.float32), targets.astype(np.int64)
+    return Examples(
+        name="digits",
+        features=(features / 16.0).astype(np.float32),
+        targets=targets.astype(np.int64),
+        num_classes=10,
+    )

@@ -1,4 +1,8 @@
-"""Partitions: who holds which examples, as pure functions of labels and a generator."""
+"""Partitions that deal examples evenly, in shards, or to whom they belong by nature.
+
+A partition is a pure function of labels (or sizes), the number of clients and a generator; it
+returns for each client the examples it holds. Together they hold every example exactly once.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Indices
 
-__all__ = ["iid_partition", "shard_partition"]
+__all__ = ["iid_partition", "natural_partition", "shard_partition"]
 
 
 def iid_partition(num_examples: int, num_clients: int, rng: np.random.Generator) -> list[Indices]:
@@ -45,3 +49,18 @@ def shard_partition(
     shards = np.array_split(np.argsort(labels, kind="stable"), num_shards)
     dealt = rng.permutation(num_shards).reshape(num_clients, shards_per_client)
     return [np.concatenate([shards[shard] for shard in hand]) for hand in dealt]
+
+
+def natural_partition(groups: NDArray[Any]) -> list[Indices]:
+    """Give every example to the client it belongs to; clients come in the order of their groups.
+
+    Args:
+        groups: Of shape `(n,)`: whose each example is, as numbers or as texts.
+
+    >>> [hand.tolist() for hand in natural_partition(np.array([7, 3, 7]))]
+    [[1], [0, 2]]
+    """
+    if len(groups) == 0:
+        raise DataError("There are no examples to partition by their clients.")
+    _, counts = np.unique(groups, return_counts=True)
+    return np.split(np.argsort(groups, kind="stable"), np.cumsum(counts)[:-1])

@@ -1,6 +1,7 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
 from fedmgda.experiments._build import resolve
+from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._jobs import JobState
@@ -23,6 +24,7 @@ __all__ = [
     "Row",
     "RunFolder",
     "Spec",
+    "build_data",
     "cells",
     "demo_table",
     "execute",

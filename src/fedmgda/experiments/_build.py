@@ -6,10 +6,12 @@ from dataclasses import asdict, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from fedmgda._entry import load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda._random import Stream, generator
 from fedmgda.attacks import Attack, BiasLoss, ScaleLoss, ScaleUpdate, under_attack
-from fedmgda.data import FederatedData, iid_partition, load_digits, shard_partition, split_locally
+from fedmgda.experiments._defaults import default_clients, resolve_data, resolve_model
 from fedmgda.federation import (
     Federation,
     Harmonic,
@@ -27,9 +29,10 @@ if TYPE_CHECKING:
     from torch import nn
 
     from fedmgda.clients import ClientPool
-    from fedmgda.experiments._spec import AttackSpec, DataSpec, ServerSpec, Spec
+    from fedmgda.data import FederatedData
+    from fedmgda.experiments._spec import AttackSpec, ClientsSpec, DataSpec, ServerSpec, Spec
 
-__all__ = ["build_attack", "build_data", "build_federation", "build_pool", "resolve"]
+__all__ = ["build_attack", "build_federation", "build_model", "build_pool", "resolve"]
 
 
 def resolve(spec: Spec) -> Spec:
@@ -39,18 +42,27 @@ def resolve(spec: Spec) -> Spec:
     """
     preset = PRESETS[spec.rule.name]
     released = spec.compat == "released-code"
+    data = resolve_data(spec)
     clients = replace(
-        spec.clients,
-        per_round=_per_round(spec),
-        participation=None,
+        _participation(spec.clients, data),
         momentum=_first(spec.clients.momentum, 0.5 if released else 0.0),
         mu=_first(spec.clients.mu, preset.mu),
         prox_convention=spec.clients.prox_convention or ("full" if released else "half"),
     )
-    data = replace(
-        spec.data, local_split=spec.data.local_split or ("tail" if released else "shuffled")
+    evaluation = replace(
+        spec.evaluation,
+        # The released code evaluates after rounds 1, 11, ..., and reports the last of those.
+        offset=_first(spec.evaluation.offset, 1 if released else 0),
+        last=_first(spec.evaluation.last, not released),
     )
-    resolved = replace(spec, clients=clients, data=data, attack=_resolve_attack(spec.attack))
+    resolved = replace(
+        spec,
+        data=data,
+        model=resolve_model(spec.model, data),
+        clients=clients,
+        attack=_resolve_attack(spec.attack),
+        evaluation=evaluation,
+    )
     _check(resolved)
     options: Any = build_rule(resolved)
     chosen = {f.name for f in fields(spec.rule)} & set(preset.options)
@@ -58,47 +70,48 @@ def resolve(spec: Spec) -> Spec:
     return replace(resolved, rule=rule)
 
 
-def build_data(spec: Spec) -> FederatedData:
-    """Load the data and deal it to the clients."""
-    features, targets = load_digits()
-    hands = _partition(spec.data, targets, generator(spec.seed, Stream.PARTITION))
-    train, validation, test = split_locally(hands, spec.data.local_split or "shuffled", spec.seed)
-    return FederatedData(
-        name=spec.data.name,
-        features=features,
-        targets=targets,
-        train=train,
-        validation=validation,
-        test=test,
-        num_classes=10,
-    )
-
-
-def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
+def build_model(  # noqa: PLR0911 (one case per name: the registry a reader can see)
+    spec: Spec, data: FederatedData
+) -> Callable[[], nn.Module]:
     """Return a function that makes the module; worker processes call it too."""
-    from fedmgda.models import mlp  # noqa: PLC0415 (needs torch)
+    from fedmgda import models  # noqa: PLC0415 (needs torch)
 
     inputs, outputs = int(data.features[0].size), data.num_classes or 1
     match spec.model.name:
         case "mlp":
-            return partial(mlp, (inputs, *spec.model.hidden, outputs))
-        case "logistic":
-            return partial(mlp, (inputs, outputs))
+            return partial(models.mlp, (inputs, *(spec.model.hidden or ()), outputs))
+        case "logistic" | "linear":
+            return partial(models.linear, inputs, outputs)
+        case "cifar-cnn":
+            return partial(models.cifar_cnn, outputs)
+        case "fmnist-cnn":
+            return partial(models.fmnist_cnn, outputs)
+        case "femnist-cnn":
+            return partial(models.femnist_cnn, outputs)
+        case "char-lstm":
+            return partial(models.char_lstm, outputs)
+        case name:
+            entry: Callable[[], nn.Module] = load_entry(str(name), "model.name")
+            return entry
 
 
 def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
     """Return the pool that trains and evaluates the clients; close it after use."""
     try:
-        from fedmgda.clients import ClientPool, LocalTraining  # noqa: PLC0415 (needs torch)
+        from fedmgda.clients import ClientPool, LocalTraining, gather  # noqa: PLC0415 (torch)
+        from fedmgda.models import check_model  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependencyError(
             "Training needs torch; install it with: pip install 'fedmgda[sim]'."
         ) from error
+    build = build_model(spec, data)
+    shown = gather(data, np.arange(min(2, len(data.targets)))).features
+    check_model(build, shown, data.num_classes, f"model.name = {spec.model.name!r}")
     clients = spec.clients
     attack = build_attack(spec.attack)
     return ClientPool(
         data=data,
-        build_model=build_model(spec, data),
+        build_model=build,
         training=LocalTraining(
             local_epochs=clients.local_epochs,
             batch_size=None if clients.batch_size == "full" else clients.batch_size,
@@ -138,7 +151,7 @@ def build_rule(spec: Spec) -> Rule:
 def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federation:
     """Put a resolved spec together."""
     attack = build_attack(spec.attack)
-    per_round = _first(spec.clients.per_round, num_clients)
+    per_round = _check_clients(spec, num_clients)
     always_on = spec.attack.clients if attack and spec.attack.always_on else ()
     return Federation(
         train_cohort=under_attack(pool.train_cohort, attack) if attack else pool.train_cohort,
@@ -153,14 +166,6 @@ def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federati
         max_failed_rounds=spec.engine.max_failed_rounds,
         average_iterates=bool(spec.rule.average_iterates),
     )
-
-
-def _partition(spec: DataSpec, targets: Any, rng: Any) -> Any:
-    match spec.partition:
-        case "shards":
-            return shard_partition(targets, spec.num_clients, spec.shards_per_client, rng)
-        case "iid":
-            return iid_partition(len(targets), spec.num_clients, rng)
 
 
 def _schedule(spec: ServerSpec, rounds: int) -> Schedule:
@@ -190,39 +195,58 @@ def _resolve_attack(spec: AttackSpec) -> AttackSpec:
     return replace(spec, **{used: getattr(attack, used)}) if used else spec
 
 
-def _per_round(spec: Spec) -> int:
-    clients, num_clients = spec.clients, spec.data.num_clients
-    if clients.per_round is None:
-        return cohort_size(_first(clients.participation, 0.5), num_clients)
-    if clients.participation is not None:
+def _participation(clients: ClientsSpec, data: DataSpec) -> ClientsSpec:
+    """Say by number who takes part, or by share where the number of clients is not known yet."""
+    if clients.per_round is not None and clients.participation is not None:
         raise SpecError(
             f"clients.participation = {clients.participation} and clients.per_round = "
             f"{clients.per_round} say the same thing twice; keep one of them."
         )
-    return clients.per_round
+    if clients.per_round is None and clients.participation is None:
+        clients = replace(clients, **default_clients(data))
+    if clients.participation is None or data.num_clients is None:
+        return clients
+    per_round = cohort_size(clients.participation, data.num_clients)
+    return replace(clients, participation=None, per_round=per_round)
 
 
 def _check(spec: Spec) -> None:
-    num_clients, per_round = spec.data.num_clients, spec.clients.per_round or 0
-    if per_round > num_clients:
-        raise SpecError(
-            f"clients.per_round = {per_round} is more than data.num_clients = {num_clients}."
-        )
-    if spec.attack.name != "none":
-        for client in spec.attack.clients:
-            if not 0 <= client < num_clients:
-                raise SpecError(
-                    f"attack.clients names client {client}; ids go from 0 to {num_clients - 1}."
-                )
-        if spec.attack.always_on and len(set(spec.attack.clients)) > per_round:
-            raise SpecError(
-                f"attack.clients has {len(spec.attack.clients)} always-on clients, more than "
-                f"the {per_round} of a round (clients.per_round)."
-            )
-        if len(set(spec.attack.clients)) >= num_clients:
-            raise SpecError("attack.clients leaves no honest client; name fewer.")
+    """Refuse what does not go together, as far as it is known before the data is read."""
+    if spec.data.num_clients is not None:
+        _check_clients(spec, spec.data.num_clients)
     if spec.server.schedule == "harmonic" and spec.server.curvature is None:
         raise SpecError("server.schedule = 'harmonic' needs server.curvature, the c of 2/(c(t+2)).")
+    if spec.server.curvature is not None and spec.server.schedule != "harmonic":
+        raise SpecError("server.curvature applies to server.schedule = 'harmonic' only.")
+    if not spec.evaluation.last and spec.rounds < (spec.evaluation.offset or 0):
+        raise SpecError("evaluation.offset lies after the last round; nothing would be evaluated.")
+
+
+def _check_clients(spec: Spec, num_clients: int) -> int:
+    """Return how many clients take part in a round, or say why they cannot."""
+    per_round = spec.clients.per_round
+    if per_round is None:
+        per_round = cohort_size(_first(spec.clients.participation, 1.0), num_clients)
+    if per_round > num_clients:
+        raise SpecError(
+            f"clients.per_round = {per_round} is more than the number of clients, {num_clients}."
+        )
+    if spec.attack.name == "none":
+        return per_round
+    for client in spec.attack.clients:
+        if not 0 <= client < num_clients:
+            raise SpecError(
+                f"attack.clients names client {client}; ids go from 0 to {num_clients - 1}."
+            )
+    malicious = len(set(spec.attack.clients))
+    if spec.attack.always_on and malicious > per_round:
+        raise SpecError(
+            f"attack.clients has {malicious} always-on clients, more than the {per_round} of a "
+            "round (clients.per_round)."
+        )
+    if malicious >= num_clients:
+        raise SpecError("attack.clients leaves no honest client; name fewer.")
+    return per_round
 
 
 def _first(value: Any, default: Any) -> Any:

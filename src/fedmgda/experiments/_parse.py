@@ -8,6 +8,7 @@ from dataclasses import Field, fields, is_dataclass
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 
 __all__ = ["parse", "suggest"]
@@ -51,6 +52,8 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
             raise SpecError(f"{path} must be a table of keys, got {value!r}.")
         return parse(hint, value, path)  # type: ignore[arg-type]  # is_dataclass says it is a type
     options = _alternatives(hint)
+    if about.metadata.get("entry") and isinstance(value, str) and is_entry(value):
+        return value
     for option in options:
         accepted, result = _accept(option, value)
         if accepted:
@@ -84,10 +87,14 @@ def _accept(option: Any, value: Any) -> tuple[bool, Any]:
 
 
 def _check_range(value: Any, path: str, about: Field[Any]) -> None:
-    if isinstance(value, str | bool | tuple):
+    if isinstance(value, tuple):
+        for item in value:
+            _check_range(item, f"Each of {path}", about)
         return
-    limits = {name: limit for name, limit in about.metadata.items() if limit is not None}
+    if isinstance(value, str | bool):
+        return
     fits = {"low": ge, "high": le, "above": gt, "below": lt}
+    limits = {name: about.metadata[name] for name in fits if about.metadata.get(name) is not None}
     if not all(fits[name](value, limit) for name, limit in limits.items()):
         raise SpecError(f"{path} must {_describe_range(limits)}, got {value}.")
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import FederationStalledError, StoreError
-from fedmgda.experiments._build import build_data, build_federation, build_model, build_pool
+from fedmgda.experiments._build import build_federation, build_model, build_pool
+from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._measure import evaluation_row, round_row, summarize
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
@@ -59,10 +60,12 @@ def execute(folder: RunFolder) -> Iterator[Progress]:
         if folder.done:
             return
         spec = folder.spec()
-        data = build_data(spec)
+        data, notes = build_data(spec)
+        folder.keep_partition(data)
         with build_pool(spec, data) as pool:
             federation = build_federation(spec, pool, data.num_clients)
             run = _Run(folder, spec, pool, federation)
+            run.notes += notes
             yield from run.steps()
             run.finish(build_model(spec, data))
 
@@ -76,7 +79,7 @@ class _Run:
         self._folder, self._spec, self._pool, self._federation = folder, spec, pool, federation
         self._malicious = spec.attack.clients if spec.attack.name != "none" else ()
         self._saved_at = time.monotonic()
-        self._server, self._evaluation, self._notes = self._start()
+        self._server, self._evaluation, self.notes = self._start()
 
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
@@ -123,9 +126,7 @@ class _Run:
         after, evaluation = None, None
         if self._spec.evaluation.improved and record.cohort.client_ids:
             after = self._pool.evaluate(server.params, record.cohort.client_ids, "train").losses
-        if server.round_num % self._spec.evaluation.every == 0 or (
-            server.round_num == self._spec.rounds
-        ):
+        if self._evaluation_is_due(server.round_num):
             evaluation = self._evaluate(server)
         row = round_row(record, after, self._malicious)
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
@@ -139,6 +140,11 @@ class _Run:
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
         return row
+
+    def _evaluation_is_due(self, round_num: int) -> bool:
+        when = self._spec.evaluation
+        due = (round_num - (when.offset or 0)) % when.every == 0
+        return due or (bool(when.last) and round_num == self._spec.rounds)
 
     def _evaluate(self, server: ServerState) -> dict[str, Any]:
         everyone = tuple(range(self._federation.num_clients))
@@ -166,7 +172,7 @@ class _Run:
             ) from error
 
     def _progress(self, row: dict[str, Any] | None) -> Progress:
-        notes, self._notes = self._notes, ()
+        notes, self.notes = self.notes, ()
         return Progress(
             round_num=self._server.round_num,
             rounds=self._spec.rounds,

@@ -34,25 +34,51 @@ def _number(
     return field(default=default, metadata=limits)
 
 
+def _or_entry() -> Any:
+    """Declare a name that may also be a function of the user's own, `package.module:function`."""
+    return field(default=None, metadata={"entry": True})
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSpec:
-    """Which data, and who holds it."""
+    """Which data, and who holds it; which keys apply depends on the name and the partition."""
 
-    name: Literal["digits"] = "digits"
-    partition: Literal["shards", "iid"] = "shards"
-    num_clients: int = _number(20, low=1)
-    shards_per_client: int = _number(2, low=1)
-    local_split: Literal["shuffled", "tail"] | None = None
+    name: (
+        Literal[
+            "digits", "adult", "mnist", "fashion-mnist", "cifar10", "shakespeare", "femnist",
+            "writers", "synthetic", "quadratics", "table",
+        ]
+        | None
+    ) = _or_entry()  # fmt: skip
+    path: str | None = None
+    client: str | None = None
+    target: str | None = None
+    features: tuple[str, ...] | None = None
+    task: Literal["classification", "regression"] | None = None
+    partition: (
+        Literal["shards", "iid", "dirichlet", "label-quantity", "quantity-skew", "natural"] | None
+    ) = None
+    num_clients: int | None = _number(None, low=1)
+    shards_per_client: int | None = _number(None, low=1)
+    classes_per_client: int | None = _number(None, low=1)
+    alpha: float | None = _number(None, low=0.0)
+    beta: float | None = _number(None, low=0.0)
+    min_size: int | None = _number(None, low=3)
+    index_shift: int | None = _number(None, low=0, high=1)
+    local_split: Literal["shuffled", "tail", "temporal", "random"] | None = None
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
-    """Which model."""
+    """Which model; by default the one that belongs to the data."""
 
-    name: Literal["mlp", "logistic"] = "mlp"
-    hidden: tuple[int, ...] = (32,)
+    name: (
+        Literal["mlp", "logistic", "linear", "cifar-cnn", "fmnist-cnn", "femnist-cnn", "char-lstm"]
+        | None
+    ) = _or_entry()
+    hidden: tuple[int, ...] | None = _number(None, low=1)
 
 
 @final
@@ -115,9 +141,11 @@ class AttackSpec:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSpec:
-    """What is measured, and how often; the last round is always evaluated."""
+    """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last."""
 
     every: int = _number(10, low=1)
+    offset: int | None = _number(None, low=0)
+    last: bool | None = None
     improved: bool = True
     pareto: bool = False
 

@@ -2,6 +2,7 @@
 
 spec.toml           the resolved spec
 environment.json    versions, cores, commit, seed
+partition.npz       which examples each client trains, validates and tests on
 rounds.jsonl        one object per round; the same bytes however often the run was killed
 evaluations.jsonl   accuracy and loss of every user at every evaluation; likewise
 timings.jsonl       seconds by phase: the one record that differs from run to run
@@ -23,6 +24,7 @@ from typing import IO, TYPE_CHECKING, Any
 from fedmgda._errors import DataError, LockedError, StoreError
 from fedmgda.experiments._environment import environment
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._partition import partition_bytes
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._toml import read_toml, to_toml
 from fedmgda.federation import write_atomically
@@ -30,6 +32,8 @@ from fedmgda.federation import write_atomically
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from fedmgda.data import FederatedData
 
 __all__ = ["RunFolder"]
 
@@ -105,6 +109,27 @@ class RunFolder:
         file = self._file(f"{name}.jsonl")
         file.write(json.dumps(_plain(record), separators=(",", ":")).encode() + b"\n")
         file.flush()
+
+    def keep_partition(self, data: FederatedData) -> None:
+        """Store who holds which examples; on a resume, make sure that the data is still the same.
+
+        Raises:
+            StoreError: If the data differs from what the run began with.
+        """
+        path = self.path / "partition.npz"
+        if path.exists():
+            self.check_partition(data)
+        else:
+            write_atomically(path, partition_bytes(data))
+
+    def check_partition(self, data: FederatedData) -> None:
+        """Refuse data that differs from what the run began with."""
+        path = self.path / "partition.npz"
+        if path.exists() and path.read_bytes() != partition_bytes(data):
+            raise StoreError(
+                f"The data is not what the run in {self.path} began with; restore it, or start a "
+                "new run with another --out."
+            )
 
     def sync(self) -> None:
         """Wait until the records are on the disk: a checkpoint must never be ahead of them."""

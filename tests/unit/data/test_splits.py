@@ -53,7 +53,8 @@ def test_a_client_with_too_few_examples_is_named():
 
 
 def test_the_digits_are_the_real_ones():
-    features, targets = load_digits()
+    digits = load_digits()
+    features, targets = digits.features, digits.targets
     assert features.shape == (1797, 64)
     assert (features.dtype, targets.dtype) == (np.float32, np.int64)
     assert (features.min(), features.max()) == (0.0, 1.0)

@@ -41,7 +41,7 @@ def test_a_run_folder_holds_everything(finished):
     names = {path.name for path in folder.path.iterdir()}
     assert names == {
         "DONE", "checkpoints", "environment.json", "evaluations.jsonl", "lock", "model.safetensors",
-        "rounds.jsonl", "spec.toml", "summary.json", "timings.jsonl",
+        "partition.npz", "rounds.jsonl", "spec.toml", "summary.json", "timings.jsonl",
     }  # fmt: skip
     assert len(folder.records("rounds")) == len(folder.records("timings")) == 12
     assert [row["round"] for row in folder.records("evaluations")] == [0, 5, 10, 12]

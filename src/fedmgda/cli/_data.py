@@ -1,0 +1,177 @@
+"""`fedmgda data`: see, fetch, verify and import data sets."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from fedmgda._errors import DataError
+from fedmgda.cli._console import err, out
+from fedmgda.data import sources
+
+if TYPE_CHECKING:
+    from fedmgda.data.sources import Dataset, Report, Step
+
+__all__ = ["data_app"]
+
+data_app = typer.Typer(
+    name="data", help="See, fetch, verify and import data sets.", no_args_is_help=True
+)
+
+_EVERY = 5.0  # seconds between plain lines
+
+Name = Annotated[str, typer.Argument(help="A data set of the list.", metavar="NAME")]
+FromPath = Annotated[Path, typer.Argument(help="A folder or a file.", metavar="PATH")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
+
+
+@data_app.command("list")
+def list_datasets(as_json: AsJson = False) -> None:
+    """Show what exists: size, licence, sources, and what is in the cache."""
+    if as_json:
+        entries = [_entry(dataset) for dataset in sources.catalogue()]
+        out.print_json(json.dumps({"cache": str(sources.cache_root()), "datasets": entries}))
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("name", "what", "size", "licence", "sources", "cached"):
+        table.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
+    for dataset in sources.catalogue():
+        size = f"{dataset.size / 1e6:.0f} MB" if dataset.size else "–"
+        cached = "yes" if sources.is_cached(dataset.name) else "no"
+        places = ", ".join(source.name for source in dataset.sources) or "import only"
+        table.add_row(dataset.name, dataset.title, size, dataset.licence, places, cached)
+    out.print(table)
+    out.print(f"The cache is {escape(str(sources.cache_root()))}", soft_wrap=True)
+
+
+@data_app.command()
+def fetch(
+    names: Annotated[list[str], typer.Argument(help="Data sets of the list.", metavar="NAME...")],
+) -> None:
+    """Bring data sets into the cache from the first source that answers, and check them."""
+    for name in names:
+        sources.find_dataset(name)  # a misspelt name is refused before anything is fetched
+    for name in names:
+        with _News() as news:
+            folder = sources.fetch(name, news.show)
+        out.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
+
+
+@data_app.command()
+def verify(name: Name, as_json: AsJson = False) -> None:
+    """Read a cached data set again and compare it with the published checksums."""
+    report = sources.verify(name)
+    if as_json:
+        out.print_json(json.dumps(_report(report)))
+    else:
+        _show(report)
+    if not report.ok:
+        wrong = next(check for check in report.checks if not check.ok)
+        raise DataError(
+            f"{wrong.file} in {report.folder} has {wrong.kind} {wrong.found}, expected "
+            f"{wrong.expected}; bring {name} into the cache again (fedmgda data fetch or import)."
+        )
+
+
+@data_app.command("import")
+def import_files(name: Name, path: FromPath) -> None:
+    """Take official files you already have into the cache."""
+    folder = sources.import_folder(name, path)
+    out.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
+
+
+class _News:
+    """Shows the steps of a fetch: notes as lines, transfers as a bar where there is a terminal."""
+
+    def __init__(self) -> None:
+        self._bar = Bar(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=16),
+            DownloadColumn(),
+            TransferSpeedColumn(),
+            console=err,
+            transient=True,
+            disable=not err.is_terminal,
+        )
+        self._task = self._bar.add_task("", visible=False)
+        self._last = time.monotonic()
+
+    def __enter__(self) -> _News:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, step: Step) -> None:
+        """Show one step."""
+        if not step.done:
+            self._bar.update(self._task, visible=False)
+            err.print(escape(step.text), soft_wrap=True)
+            return
+        self._bar.update(
+            self._task,
+            description=step.text,
+            completed=step.done,
+            total=step.total,
+            visible=True,
+        )
+        if not err.is_terminal and time.monotonic() - self._last > _EVERY:
+            self._last = time.monotonic()
+            total = f" of {step.total / 1e6:.0f}" if step.total else ""
+            err.print(f"{step.text}: {step.done / 1e6:.0f}{total} MB")
+
+
+def _entry(dataset: Dataset) -> dict[str, object]:
+    return {
+        "name": dataset.name,
+        "what": dataset.title,
+        "federation": dataset.federation,
+        "bytes": dataset.size,
+        "licence": dataset.licence,
+        "home": dataset.home,
+        "sources": [source.name for source in dataset.sources],
+        "cached": sources.is_cached(dataset.name),
+    }
+
+
+def _report(report: Report) -> dict[str, object]:
+    return {
+        "name": report.name,
+        "folder": str(report.folder),
+        "source": report.source,
+        "ok": report.ok,
+        "checks": [
+            {
+                "file": check.file,
+                "kind": check.kind,
+                "expected": check.expected,
+                "found": check.found,
+                "ok": check.ok,
+            }
+            for check in report.checks
+        ],
+    }
+
+
+def _show(report: Report) -> None:
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "file", "kind", "checksum"):
+        table.add_column(name, overflow="fold")
+    for check in report.checks:
+        table.add_row("ok" if check.ok else "BAD", check.file, check.kind, escape(check.found))
+    out.print(table)
+    verdict = "is what it should be" if report.ok else "is damaged"
+    out.print(
+        f"{report.name} in {escape(str(report.folder))} {verdict}; it came from "
+        f"{escape(report.source)}.",
+        soft_wrap=True,
+    )

@@ -1,0 +1,52 @@
+"""`fedmgda data plot`: who holds what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from fedmgda._errors import StoreError
+from fedmgda.cli._console import err, out
+from fedmgda.experiments import (
+    RunFolder,
+    Spec,
+    build_data,
+    parse,
+    read_toml,
+    resolve,
+    with_overrides,
+)
+from fedmgda.report import partition_heatmap
+
+__all__ = ["plot"]
+
+
+def plot(
+    source: Annotated[
+        Path, typer.Argument(help="A run folder or a spec, a TOML file.", metavar="RUN|SPEC.TOML")
+    ],
+    picture: Annotated[
+        Path, typer.Option("--out", "-o", help="The picture: png, pdf or svg.")
+    ] = Path("partition.png"),
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", "-c", metavar="KEY=VALUE", help="Override a key."),
+    ] = None,
+) -> None:
+    """Draw the partition: how many examples of each label each client trains on."""
+    table = read_toml(source / "spec.toml" if source.is_dir() else source)
+    table = {key: value for key, value in table.items() if key != "sweep"}
+    data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
+    if source.is_dir() and not config:
+        RunFolder.open(source).check_partition(data)
+    for note in notes:
+        err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+    try:
+        partition_heatmap(data).savefig(picture, dpi=150)
+    except (OSError, ValueError) as error:  # ValueError: an ending matplotlib does not know
+        reason = getattr(error, "strerror", None) or error
+        raise StoreError(f"The picture {picture} cannot be written: {reason}.") from error
+    out.print(f"{data.num_clients} clients of {escape(data.name)}: {escape(str(picture))}")

@@ -1,0 +1,63 @@
+"""The idx format of the MNIST family, and images kept as arrays that are mapped, not read."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmgda.data.sources._dataset import SourceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+__all__ = ["IDX_FILES", "read_idx", "restore_idx", "store_idx", "write_idx"]
+
+IDX_FILES = {
+    "train-images-idx3-ubyte": "train-images.npy",
+    "train-labels-idx1-ubyte": "train-labels.npy",
+    "t10k-images-idx3-ubyte": "test-images.npy",
+    "t10k-labels-idx1-ubyte": "test-labels.npy",
+}
+"""The official files, and the arrays they become."""
+
+_TYPES = {0x08: ">u1", 0x0C: ">i4"}
+
+
+def read_idx(content: bytes, name: str) -> NDArray[Any]:
+    """Return the array of an idx file, in the byte order of the file.
+
+    Raises:
+        SourceError: If the header is not one, or does not fit the length.
+    """
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] not in _TYPES:
+        raise SourceError(f"{name} is not an idx file")
+    start = 4 + 4 * content[3]
+    shape = struct.unpack(f">{content[3]}I", content[4:start]) if len(content) >= start else ()
+    dtype = np.dtype(_TYPES[content[2]])
+    if len(content) - start != dtype.itemsize * int(np.prod(shape, dtype=np.int64)):
+        raise SourceError(f"{name} has {len(content)} bytes, which its header {shape} denies")
+    return np.frombuffer(content, dtype, offset=start).reshape(shape)
+
+
+def write_idx(array: NDArray[Any]) -> bytes:
+    """Return the idx file of an array of bytes."""
+    header = bytes([0, 0, 0x08, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
+    return header + np.ascontiguousarray(array, dtype=np.uint8).tobytes()
+
+
+def store_idx(raw: Path, folder: Path) -> None:
+    """Keep images as `(n, 1, H, W)` bytes, as a convolution wants them, and labels as int64."""
+    for official, cached in IDX_FILES.items():
+        array = read_idx((raw / official).read_bytes(), official)
+        array = array[:, None] if array.ndim == 3 else array.astype(np.int64)
+        np.save(folder / cached, array.astype(array.dtype.newbyteorder("=")))
+
+
+def restore_idx(folder: Path, official: str) -> bytes:
+    """Make the official file again."""
+    array = np.load(folder / IDX_FILES[official], mmap_mode="r", allow_pickle=False)
+    return write_idx(array[:, 0] if array.ndim == 4 else array)

@@ -1,0 +1,196 @@
+"""The user's own data, from a file to a fairness table in one command."""
+
+import csv
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes
+
+from fedmgda._errors import DataError, SpecError, StoreError
+from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
+
+
+def train(tmp_path, data, **table):
+    spec = {"rounds": 3, "data": data, "evaluation": {"every": 1}} | table
+    folder = RunFolder.create(tmp_path / "run", resolve(parse(Spec, spec)))
+    steps = list(execute(folder))
+    return folder, steps
+
+
+def write_table(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return str(path)
+
+
+@pytest.fixture
+def hospitals(tmp_path):
+    """The breast cancer table as three hospitals would hold it: by the size of the tumours."""
+    table = load_breast_cancer()
+    edges = np.quantile(table.data[:, 0], [0.3, 0.7])
+    names = np.array(["Aachen", "Bern", "Chur"])[np.searchsorted(edges, table.data[:, 0])]
+    kinds = np.array(["malignant", "benign"])[table.target]
+    rows = [
+        [name, *map(repr, map(float, values[1:6])), kind]
+        for name, values, kind in zip(names, table.data, kinds, strict=True)
+    ]
+    rows[5][2] = ""
+    header = ["hospital", "texture", "perimeter", "area", "smoothness", "compactness", "diagnosis"]
+    return write_table(tmp_path / "visits.csv", header, rows)
+
+
+def test_a_table_with_a_client_column_trains_end_to_end(tmp_path, hospitals):
+    data = {"path": hospitals, "client": "hospital", "target": "diagnosis"}
+    folder, steps = train(tmp_path, data, rounds=40, clients={"client_lr": 0.05})
+    assert folder.summary()["honest"]["users"] == 3
+    assert folder.summary()["honest"]["accuracy"]["average"] > 0.8
+    assert "Column 'perimeter' of visits.csv lacks 1 of 569 values" in steps[0].notes[0]
+
+
+def test_a_regression_has_losses_and_no_accuracy(tmp_path):
+    table = load_diabetes()
+    rows = [
+        ["old" if x[0] > 0 else "young", *map(float, x), float(y) / 100]
+        for x, y in zip(table.data, table.target, strict=True)
+    ]
+    path = write_table(tmp_path / "d.csv", ["group", *table.feature_names, "progress"], rows)
+    data = {"path": path, "client": "group", "target": "progress", "task": "regression"}
+    folder, _ = train(tmp_path, data, rounds=20, clients={"client_lr": 0.05})
+    summary = folder.summary()["honest"]
+    assert summary["accuracy"] is None
+    first = folder.records("evaluations")[0]["honest"]["loss"]["average"]
+    assert summary["loss"]["average"] < 0.5 * first
+
+
+def test_without_a_client_column_a_partition_deals_the_rows(tmp_path, hospitals):
+    data = {
+        "path": hospitals,
+        "target": "diagnosis",
+        "features": ["texture", "area"],
+        "partition": "dirichlet",
+        "num_clients": 5,
+    }
+    folder, _ = train(tmp_path, data)
+    assert folder.summary()["honest"]["users"] == 5
+
+
+def test_arrays_with_a_client_key_train(tmp_path):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(90, 4)).astype(np.float32)
+    path = tmp_path / "arrays.npz"
+    np.savez(
+        path,
+        features=features,
+        targets=(features[:, 0] > 0).astype(np.int64),
+        client=np.arange(90) % 3,
+    )
+    folder, _ = train(tmp_path, {"path": str(path)})
+    assert folder.summary()["honest"]["users"] == 3
+
+
+MODULE = """
+import numpy as np
+from torch import nn
+from fedmgda import FederatedData
+
+def make():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 3)).astype(np.float32)
+    rows = np.split(np.arange(60), 3)
+    return FederatedData(
+        name="mine", features=features, targets=(features[:, 0] > 0).astype(np.int64),
+        train=tuple(r[:16] for r in rows), validation=tuple(r[16:18] for r in rows),
+        test=tuple(r[18:] for r in rows), num_classes=2,
+    )
+
+def net():
+    return nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Tanh(), nn.Linear(4, 2))
+
+def wrong():
+    return nn.Linear(7, 2)
+
+def nothing():
+    return None
+"""
+
+
+@pytest.fixture
+def own_module(tmp_path, monkeypatch):
+    (tmp_path / "my_federation.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_functions_of_the_users_own_make_data_and_model(tmp_path, own_module, workers):
+    folder, _ = train(
+        tmp_path,
+        {"name": "my_federation:make"},
+        model={"name": "my_federation:net"},
+        clients={"batch_size": 8},
+        engine={"workers": workers},
+    )
+    assert folder.summary()["honest"]["users"] == 3
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"model": {"name": "my_federation:wrong"}}, "cannot take examples of shape"),
+        ({"model": {"name": "my_federation:nothing"}}, "must be a torch.nn.Module"),
+        ({"model": {"name": "my_federation:nett"}}, "'net'"),
+        ({"data": {"name": "my_federation:nothing"}}, "must return a fedmgda.FederatedData"),
+        ({"model": {"name": "no_such_module:net"}}, "there is no module 'no_such_module'"),
+    ],
+)
+def test_functions_that_do_not_fit_are_refused_in_one_sentence(
+    tmp_path, own_module, table, message
+):
+    data = table.pop("data", {"name": "my_federation:make"})
+    with pytest.raises(SpecError) as caught:
+        train(tmp_path, data, **table)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"target": "diagnosys"}, "'diagnosis'"),
+        ({"client": "clinic"}, "clinic"),
+        ({"features": ["texture", "weight"]}, "weight"),
+    ],
+)
+def test_a_column_that_does_not_exist_is_named(tmp_path, hospitals, change, message):
+    data = {"path": hospitals, "client": "hospital", "target": "diagnosis"} | change
+    with pytest.raises((DataError, SpecError), match=message):
+        train(tmp_path, data)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([["a", 1.0, "x"]] * 5 + [["a", 2.0, "y"]] * 5 + [["lonely", 1.0, "x"]], "lonely"),
+        ([["a", 1.0, "x"]] * 10, "the target 'x'"),
+        ([["a", i, "xy"[i % 2]] for i in range(30)] + [["a", "junk", "x"]], "junk"),
+        ([], "is empty"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(tmp_path, rows, message):
+    path = write_table(tmp_path / "t.csv", ["c", "v", "y"], rows)
+    with pytest.raises(DataError, match=message) as caught:
+        train(tmp_path, {"path": path, "client": "c", "target": "y"})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_table_that_changed_cannot_be_resumed(tmp_path, hospitals):
+    data = {"path": hospitals, "client": "hospital", "target": "diagnosis"}
+    spec = resolve(parse(Spec, {"rounds": 5, "data": data}))
+    folder = RunFolder.create(tmp_path / "run", spec)
+    for step in execute(folder):
+        if step.round_num == 2:
+            break
+    with open(hospitals, "a", encoding="utf-8") as file:  # noqa: PTH123
+        file.write("Bern,1,1,1,1,1,benign\n")
+    with pytest.raises(StoreError, match=r"The data is not what the run in .* began with"):
+        list(execute(folder))
