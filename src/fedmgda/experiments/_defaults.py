@@ -109,25 +109,25 @@ def resolve_data(spec: Spec) -> DataSpec:
     data = spec.data
     name = data.name or ("table" if data.path is not None else "digits")
     defaults = _of(name)
-    settings = dict(defaults.settings)
-    if spec.compat == "released-code":
-        settings |= _released(name)
-    partition = data.partition or settings.get("partition") or _table_partition(data, name)
-    if defaults.pooled:
-        own = settings if partition == settings.get("partition") else {}
-        settings = {"local_split": settings.get("local_split", "shuffled")}
-        settings |= dict(_PARTITION_OPTIONS[partition] if partition else {}) | own
-        if "num_clients" in defaults.settings and partition != "natural":
-            settings["num_clients"] = defaults.settings["num_clients"]
+    own = dict(defaults.settings) | (_released(name) if spec.compat == "released-code" else {})
+    partition = data.partition or own.get("partition") or _table_partition(data, name)
+    settings = _dealt(own, partition) if defaults.pooled else own
     given = {f.name: value for f in fields(data) if (value := getattr(data, f.name)) is not None}
-    applicable = {"name", "partition", *settings, *defaults.options}
     for key in given:
-        if key not in applicable:
+        if key not in {"name", "partition", *settings, *defaults.options}:
             within = f" with the partition {partition!r}" if defaults.pooled else ""
             raise SpecError(f"data.{key} does not apply to {name!r}{within}; leave it out.")
     resolved = replace(data, **settings | given | {"name": name, "partition": partition})
     _check(resolved, defaults)
     return resolved
+
+
+def _dealt(own: dict[str, Any], partition: str) -> dict[str, Any]:
+    """Return the settings of pooled data under a partition, its own or another one."""
+    general = {"local_split": "shuffled", **_PARTITION_OPTIONS[partition]}
+    if partition == own.get("partition"):
+        return general | own
+    return general | {key: value for key, value in own.items() if key in general}
 
 
 def resolve_model(model: ModelSpec, data: DataSpec) -> ModelSpec:
