@@ -16,7 +16,7 @@ from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._plot import plot
 from fedmgda.cli._progress import watch_jobs, watch_run
-from fedmgda.cli._tables import rows_table, summary_table
+from fedmgda.cli._tables import clients_table, rows_table, summary_table
 from fedmgda.experiments import (
     Collection,
     Interrupted,
@@ -32,6 +32,8 @@ from fedmgda.experiments import (
 )
 
 __all__ = ["run_app"]
+
+_MANY = 40  # more clients than this are summarised only
 
 app = typer.Typer(
     name="fedmgda",
@@ -169,5 +171,8 @@ def _carry_on(folder: RunFolder, *, as_json: bool) -> None:
     if as_json:
         out.print_json(json.dumps(folder.summary()))
     else:
-        out.print(summary_table(folder.summary()))
+        summary = folder.summary()
+        if 0 < len(summary.get("clients", ())) <= _MANY:
+            out.print(clients_table(summary["clients"]))
+        out.print(summary_table(summary))
         out.print(f"Everything about the run is in {escape(str(folder.path))}")

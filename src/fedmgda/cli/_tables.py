@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from fedmgda.experiments import COLUMNS, cells
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments import Row
 
-__all__ = ["rows_table", "summary_table"]
+__all__ = ["clients_table", "rows_table", "summary_table"]
 
 
 def rows_table(rows: Sequence[Row], title: str | None = None) -> Table:
@@ -34,24 +35,42 @@ def summary_table(summary: dict[str, Any]) -> Table:
     for name in ("users", "measure", "average", "std", "worst 5 %", "best 5 %", "min", "max"):
         table.add_column(name, justify="left" if name in {"users", "measure"} else "right")
     for group in ("honest", "all"):
-        if group not in summary:
-            continue
-        for measure, scale in (("accuracy", 100.0), ("loss", 1.0)):
-            if (values := summary[group][measure]) is not None:
-                keys = ("average", "std", "percentile_5", "percentile_95", "min", "max")
-                numbers = [f"{scale * values[key]:.4g}" for key in keys]
-                label = f"{group} ({summary[group]['users']})"
-                table.add_row(label, measure + (" %" if scale > 1 else ""), *numbers)
+        for measure in ("accuracy", "loss"):
+            if (values := summary.get(group, {}).get(measure)) is not None:
+                # A small loss is a good one: the worst users are at the other end.
+                tails = ("percentile_5", "percentile_95")
+                worst, best = tails if measure == "accuracy" else tails[::-1]
+                keys = ("average", "std", worst, best, "min", "max")
+                numbers = [_number(measure, values[key]) for key in keys]
+                table.add_row(f"{summary[group]['users']} {group}", measure, *numbers)
     table.caption = _caption(summary)
     table.caption_justify = "left"
     return table
+
+
+def clients_table(clients: Sequence[dict[str, Any]]) -> Table:
+    """Show each client that has a name."""
+    table = Table(box=None)
+    table.add_column("client")
+    for name in ("test examples", "accuracy", "loss"):
+        table.add_column(name, justify="right")
+    for client in clients:
+        measured = [_number(measure, client[measure]) for measure in ("accuracy", "loss")]
+        table.add_row(escape(client["name"]), f"{client['num_examples']:.0f}", *measured)
+    return table
+
+
+def _number(measure: str, value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{100 * value:.1f} %" if measure == "accuracy" else f"{value:.3g}"
 
 
 def _caption(summary: dict[str, Any]) -> str:
     parts = []
     if summary["improved"] is not None:
         parts.append(f"{summary['improved']:.1f} % of participants improved, on average")
-    parts.append(f"{summary['rounds_that_sacrificed']} rounds sacrificed somebody")
+    parts.append(f"{summary['rounds_that_sacrificed']} rounds went against one, to first order")
     for key, text in (("rounds_failed", "rounds failed"), ("quarantined", "replies quarantined")):
         if summary[key]:
             parts.append(f"{summary[key]} {text}")

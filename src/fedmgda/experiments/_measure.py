@@ -76,18 +76,33 @@ def evaluation_row(
     return row
 
 
-def summarize(rounds: Sequence[dict[str, Any]], last: dict[str, Any]) -> dict[str, Any]:
-    """Return what a finished run is remembered by."""
+def summarize(
+    rounds: Sequence[dict[str, Any]], last: dict[str, Any], names: Sequence[str] | None
+) -> dict[str, Any]:
+    """Return what a finished run is remembered by; where clients have names, each of them too."""
     improved = [row["improved"] for row in rounds if row["improved"] is not None]
     lists = ("clients", "accuracies", "losses", "num_examples")
-    return {key: value for key, value in last.items() if key not in lists} | {
-        "improved": float(np.mean(improved)) if improved else None,
-        "improved_last_50": float(np.mean(improved[-50:])) if improved else None,
-        "rounds_that_sacrificed": sum(bool(row.get("sacrificed")) for row in rounds),
-        "rounds_failed": sum(row["failed"] is not None for row in rounds),
-        "quarantined": sum(len(row["quarantined"]) for row in rounds),
-        "dropped": sum(len(row.get("dropped", ())) for row in rounds),
-    }
+    return (
+        {key: value for key, value in last.items() if key not in lists}
+        | {
+            "improved": float(np.mean(improved)) if improved else None,
+            "improved_last_50": float(np.mean(improved[-50:])) if improved else None,
+            "rounds_that_sacrificed": sum(bool(row.get("sacrificed")) for row in rounds),
+            "rounds_failed": sum(row["failed"] is not None for row in rounds),
+            "quarantined": sum(len(row["quarantined"]) for row in rounds),
+            "dropped": sum(len(row.get("dropped", ())) for row in rounds),
+        }
+        | ({"clients": _by_name(last, names)} if names else {})
+    )
+
+
+def _by_name(last: dict[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
+    columns = ("accuracies", "losses", "num_examples")
+    rows = zip(names, *(last[column] for column in columns), strict=True)
+    return [
+        {"name": name, "accuracy": accuracy, "loss": loss, "num_examples": size}
+        for name, accuracy, loss, size in rows
+    ]
 
 
 def _summary(evaluation: Evaluation, rows: list[int]) -> dict[str, Any]:

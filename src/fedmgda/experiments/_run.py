@@ -67,7 +67,7 @@ def execute(folder: RunFolder) -> Iterator[Progress]:
             run = _Run(folder, spec, pool, federation)
             run.notes += notes
             yield from run.steps()
-            run.finish(build_model(spec, data))
+            run.finish(build_model(spec, data), data.client_names)
 
 
 class _Run:
@@ -96,13 +96,13 @@ class _Run:
                 self._save()
             raise
 
-    def finish(self, build: Callable[[], nn.Module]) -> None:
+    def finish(self, build: Callable[[], nn.Module], names: tuple[str, ...] | None) -> None:
         """Write what a finished run leaves behind."""
         from safetensors.numpy import save  # noqa: PLC0415 (an optional dependency)
 
         from fedmgda.models import named_arrays  # noqa: PLC0415 (needs torch)
 
-        summary = summarize(self._folder.records("rounds"), self._evaluation)
+        summary = summarize(self._folder.records("rounds"), self._evaluation, names)
         with self._writing():
             self._save()
             self._folder.finish(summary, save(named_arrays(build, self._server.model)))

@@ -52,12 +52,14 @@ class RunFolder:
         """Make the folder, or take it up again if it holds a run of the same spec."""
         folder = cls(path)
         if (path / "spec.toml").exists():
-            if folder.spec() != spec:
+            if folder.spec() == spec:
+                return folder
+            if (path / "evaluations.jsonl").exists():
                 raise StoreError(
                     f"{path} already holds a run of another spec; choose another --out, or "
                     f"continue that run with: fedmgda resume {path}"
                 )
-            return folder
+            folder._forget()  # a run that never began, say for a misspelt column
         try:
             path.mkdir(parents=True, exist_ok=True)
             if any(entry.name != "lock" for entry in path.iterdir()):
@@ -75,6 +77,11 @@ class RunFolder:
                 "choose another place with --out."
             ) from error
         return folder
+
+    def _forget(self) -> None:
+        with self.locked():
+            for name in ("spec.toml", "environment.json", "partition.npz"):
+                (self.path / name).unlink(missing_ok=True)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:

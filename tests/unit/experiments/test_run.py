@@ -165,6 +165,15 @@ def test_a_folder_with_another_run_is_not_overwritten(finished):
         RunFolder.create(finished[0].path, spec_of(seed=9))
 
 
+def test_a_run_that_never_began_does_not_block_its_folder(tmp_path):
+    data = {"path": str(tmp_path / "missing.csv"), "target": "y"}
+    folder = RunFolder.create(tmp_path / "run", spec_of(data=data, clients={}, model={}))
+    with pytest.raises(DataError):
+        next(execute(folder))
+    _, steps = finish(tmp_path / "run", spec_of())
+    assert steps[-1].round_num == 12
+
+
 def test_a_folder_with_other_files_is_not_taken(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(StoreError, match="is not empty and holds no run"):
