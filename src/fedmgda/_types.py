@@ -98,7 +98,9 @@ class Aggregate:
 
     @property
     def sacrificed(self) -> tuple[int, ...]:
-        """The clients whose loss the direction increases to first order; empty is the proof."""
+        """The clients whose ⟨g_i, d⟩ is negative or NaN; empty is the proof that nobody is."""
         return tuple(
-            client for client, value in zip(self.client_ids, self.inner, strict=True) if value < 0
+            client
+            for client, value in zip(self.client_ids, self.inner, strict=True)
+            if not value >= 0
         )

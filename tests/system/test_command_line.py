@@ -73,6 +73,26 @@ def test_sweep_prints_one_table(spec, tmp_path):
     assert (tmp_path / "out" / "summary.csv").exists()
 
 
+def test_a_sweep_with_a_failed_run_says_which_and_ends_with_its_code(spec, tmp_path):
+    grid = '[sweep.grid]\n"clients.client_lr" = [0.1, 1e30]\n'
+    spec.write_text(SPEC.replace("rounds = 4", "rounds = 8") + "[sweep]\n" + grid)
+    result = fedmgda("sweep", "spec.toml", "-o", "out", "-j", "2", cwd=tmp_path, check=6)
+    assert "Error: clients.client_lr=1e+30_seed=0: No usable update in 5 rounds" in result.stderr
+    assert "seeds" in result.stdout.splitlines()[0]
+    assert "NaN" not in (tmp_path / "out" / "summary.json").read_text()
+    result = fedmgda("run", "spec.toml", cwd=tmp_path, check=2)
+    assert "spec.toml describes many runs; use: fedmgda sweep spec.toml" in result.stderr
+    result = fedmgda("resume", "out", cwd=tmp_path, check=3)
+    assert "out holds a sweep; the same fedmgda sweep command goes on with it." in result.stderr
+
+
+def test_labels_are_printed_as_they_are(spec, tmp_path):
+    spec.write_text(SPEC + "[[sweep.variants]]\nlabel = '[red]x[/blue]|y'\n")
+    result = fedmgda("sweep", "spec.toml", "-o", "out", cwd=tmp_path, check=0)
+    assert "[red]x[/blue]|y" in result.stdout
+    assert "| [red]x[/blue]/y |" in (tmp_path / "out" / "summary.md").read_text()
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
@@ -112,7 +132,7 @@ def test_an_output_folder_that_cannot_be_written_is_one_sentence(spec, tmp_path)
 
 
 AS_NOBODY = """
-import os, sys, rich.markup, rich.text, fedmgda.cli._app
+import encodings.utf_8_sig, os, sys, rich.markup, rich.text, fedmgda.cli._app
 if os.geteuid() == 0:  # the superuser may write anywhere: become somebody who may not
     os.setgid(65534)
     os.setuid(65534)
@@ -218,7 +238,7 @@ def test_too_many_failed_rounds_have_their_own_exit_code(spec, tmp_path):
     ]
     result = fedmgda(*command, cwd=tmp_path, check=6)
     assert "No usable update in 5 rounds in a row" in result.stderr
-    rows = RunFolder.open(tmp_path / "runs/spec").records("rounds")
+    rows = RunFolder.open(tmp_path / "runs/spec").records.read("rounds")
     assert rows[-1]["failed"] == "no client returned a usable update"
     assert rows[-1]["quarantined"]
 

@@ -60,7 +60,7 @@ def test_a_regression_has_losses_and_no_accuracy(tmp_path):
     folder, _ = train(tmp_path, data, rounds=60, server={"lr": 0.2}, clients={"client_lr": 0.05})
     summary = folder.summary()["honest"]
     assert summary["accuracy"] is None
-    first = folder.records("evaluations")[0]["honest"]["loss"]["average"]
+    first = folder.records.read("evaluations")[0]["honest"]["loss"]["average"]
     assert summary["loss"]["average"] < 0.6 * first
 
 

@@ -10,12 +10,12 @@ import typer
 from rich.markup import escape
 
 import fedmgda
-from fedmgda._errors import FedmgdaError
+from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda.cli._console import err, out
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._plot import plot
-from fedmgda.cli._progress import watch_jobs, watch_run
+from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
 from fedmgda.cli._tables import clients_table, rows_table, summary_table
 from fedmgda.experiments import (
     Collection,
@@ -61,25 +61,21 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many runs at
 def run_app() -> int:
     """Run the command line; return the exit code."""
     try:
-        app(standalone_mode=False)
+        code = app(standalone_mode=False)  # the code of a typer.Exit, or None
     except FedmgdaError as error:
         err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
         return error.exit_code
     except Interrupted as stop:
-        err.print(
-            f"{stop} Nothing is lost: the same command, or fedmgda resume, goes on from here."
-        )
+        err.print(f"{stop} Nothing is lost: the same command goes on from here.")
         return stop.exit_code
-    except typer.Exit as end:
-        return end.exit_code
-    except typer.Abort:
+    except (KeyboardInterrupt, typer.Abort):
         return 130
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"click", "typer"}:
             raise
         error.show()  # type: ignore[attr-defined]  # click's own usage errors know how to speak
         return int(getattr(error, "exit_code", 2))
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 @app.callback(invoke_without_command=True)
@@ -96,7 +92,7 @@ def about(
 def run(
     spec_path: SpecPath,
     folder: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The run folder. [default: runs/NAME]")
+        Path | None, typer.Option("--out", "-o", help="The run folder; runs/NAME if not given.")
     ] = None,
     config: Overrides = None,
     dry_run: Annotated[
@@ -105,7 +101,10 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Train from one file; every key has a default."""
-    spec = resolve(parse(Spec, with_overrides(read_toml(spec_path), config or [])))
+    table = with_overrides(read_toml(spec_path), config or [])
+    if "sweep" in table:
+        raise SpecError(f"{spec_path} describes many runs; use: fedmgda sweep {spec_path}")
+    spec = resolve(parse(Spec, table))
     if dry_run:
         out.print(to_toml(spec), markup=False, highlight=False, end="")
         return
@@ -127,7 +126,7 @@ def resume(
 def sweep(
     spec_path: SpecPath,
     folder: Annotated[
-        Path | None, typer.Option("--out", "-o", help="The folder. [default: runs/NAME]")
+        Path | None, typer.Option("--out", "-o", help="The folder; runs/NAME if not given.")
     ] = None,
     config: Overrides = None,
     jobs: Jobs = 1,
@@ -143,14 +142,7 @@ def sweep(
     else:
         out.print(rows_table(rows))
         out.print(f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
-    failed = [state for state in states if state.error]
-    for state in failed:
-        name = runs[state.index].folder_name
-        err.print(
-            f"[bold red]Error:[/] {escape(name)}: {escape(state.error or '')}", soft_wrap=True
-        )
-    if failed:
-        raise typer.Exit(failed[0].exit_code)
+    leave_if_failed(collection, states)
 
 
 @app.command()

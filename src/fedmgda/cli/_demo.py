@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rich.markup import escape
 
 from fedmgda.cli._console import err, out
-from fedmgda.cli._progress import watch_jobs
+from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._tables import rows_table
 from fedmgda.experiments import Collection, demo_table, plan_sweep
 from fedmgda.report import Curve, demo_figure
@@ -33,9 +32,7 @@ def run_demo(path: Path, jobs: int, *, as_json: bool) -> None:
             "MLP 64-32-10 in each of 150 rounds. Four rules, two seeds, with and without one user "
             "that inflates its loss 100 times.",
         )
-    for state in watch_jobs(collection, jobs, quiet=as_json):
-        if state.error:
-            err.print(f"[bold red]Error:[/] {escape(state.error)}", soft_wrap=True)
+    leave_if_failed(collection, watch_jobs(collection, jobs, quiet=as_json))
     rows = collection.write_table()
     curves = _curves(collection)
     picture = path / "demo.png"
@@ -60,16 +57,16 @@ def _curves(collection: Collection) -> list[Curve]:
             groups.setdefault((run.cell["variant"], run.cell["attack"]), []).append(index)
     curves = []
     for (rule, attack), indices in groups.items():
-        malicious = () if attack == _CALM else collection.runs[indices[0]].spec.attack.clients
+        malicious = collection.runs[indices[0]].spec.attack.clients or ()
         accuracies, improved = [], []
         for folder in (collection.folders[index] for index in indices):
-            last = folder.records("evaluations")[-1]
+            last = folder.records.read("evaluations")[-1]
             accuracies += [
                 100.0 * accuracy
                 for client, accuracy in zip(last["clients"], last["accuracies"], strict=True)
                 if client not in malicious
             ]
-            improved.append([row["improved"] for row in folder.records("rounds")])
+            improved.append([row["improved"] for row in folder.records.read("rounds")])
         curves.append(
             Curve(
                 rule=rule,

@@ -6,17 +6,19 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import typer
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
 from fedmgda.cli._console import err
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
 
     from fedmgda.experiments import Collection, JobState, Progress
 
-__all__ = ["watch_jobs", "watch_run"]
+__all__ = ["leave_if_failed", "watch_jobs", "watch_run"]
 
 _EVERY = 5.0  # seconds between plain lines
 
@@ -28,7 +30,7 @@ def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
         with closing(_as_generator(steps)):
             for progress in steps:
                 for note in progress.notes:
-                    err.print(f"[yellow]Note:[/] {note}", soft_wrap=True)
+                    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
                 if task is None:
                     task = bar.add_task("round", total=progress.rounds, news="")
                 if progress.row is not None and progress.row["improved"] is not None:
@@ -64,6 +66,16 @@ def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobSta
                 last = time.monotonic()
                 err.print(f"round {sum(done)} of {sum(totals)}: {news}")
     return ended
+
+
+def leave_if_failed(collection: Collection, states: Sequence[JobState]) -> None:
+    """Name the runs that failed, and end the command with the exit code of the first."""
+    failed = [state for state in states if state.error]
+    for state in failed:
+        name = collection.runs[state.index].folder_name
+        err.print(f"[bold red]Error:[/] {escape(f'{name}: {state.error}')}", soft_wrap=True)
+    if failed:
+        raise typer.Exit(failed[0].exit_code)
 
 
 def _bar(news: str, *, quiet: bool) -> Bar:

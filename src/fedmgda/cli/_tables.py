@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
+from fedmgda.cli._console import out
 from fedmgda.experiments import COLUMNS, cells
 
 if TYPE_CHECKING:
@@ -17,15 +18,26 @@ if TYPE_CHECKING:
 __all__ = ["clients_table", "rows_table", "summary_table"]
 
 
-def rows_table(rows: Sequence[Row], title: str | None = None) -> Table:
-    """Show a sweep: one line per cell."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+def rows_table(rows: Sequence[Row]) -> Table:
+    """Show a sweep: one line per cell, with as many columns as the terminal has room for."""
+    shown = list(COLUMNS)
+    for expendable in ("best 5 %", "std", "worst 5 %"):
+        if out.measure(_rows_table(rows, shown)).minimum > out.width:
+            shown.remove(expendable)
+    return _rows_table(rows, shown)
+
+
+def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
+    table = Table(box=None, pad_edge=False)
     for name in rows[0].cell if rows else ():
-        table.add_column(name)
-    for name in COLUMNS:
+        table.add_column(escape(name), no_wrap=True)
+    unequal = len({row.runs for row in rows}) > 1  # a cell whose runs did not all finish
+    for name in (["seeds"] if unequal else []) + list(shown):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*row.cell.values(), *cells(row))
+        values = dict(zip(COLUMNS, cells(row), strict=True))
+        numbers = ([str(row.runs)] if unequal else []) + [values[name] for name in shown]
+        table.add_row(*(escape(value) for value in row.cell.values()), *numbers)
     return table
 
 

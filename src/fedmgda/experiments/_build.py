@@ -129,15 +129,16 @@ def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
 
 def build_attack(spec: AttackSpec) -> Attack | None:
     """Return what the malicious clients do, or None."""
+    clients = spec.clients or ()
     match spec.name:
         case "none":
             return None
         case "scale-loss":
-            return ScaleLoss(clients=spec.clients, factor=_first(spec.factor, 10.0))
+            return ScaleLoss(clients=clients, factor=_first(spec.factor, 10.0))
         case "scale-update":
-            return ScaleUpdate(clients=spec.clients, factor=_first(spec.factor, 10.0))
+            return ScaleUpdate(clients=clients, factor=_first(spec.factor, 10.0))
         case "bias-loss":
-            return BiasLoss(clients=spec.clients, bias=_first(spec.bias, 1.0))
+            return BiasLoss(clients=clients, bias=_first(spec.bias, 1.0))
 
 
 def build_rule(spec: Spec) -> Rule:
@@ -152,7 +153,7 @@ def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federati
     """Put a resolved spec together."""
     attack = build_attack(spec.attack)
     per_round = _check_clients(spec, num_clients)
-    always_on = spec.attack.clients if attack and spec.attack.always_on else ()
+    always_on = attack.clients if attack and spec.attack.always_on else ()
     return Federation(
         train_cohort=under_attack(pool.train_cohort, attack) if attack else pool.train_cohort,
         rule=build_rule(spec),
@@ -187,12 +188,21 @@ def _rule_options(spec: Spec) -> dict[str, Any]:
 
 
 def _resolve_attack(spec: AttackSpec) -> AttackSpec:
+    """Fill in who attacks and how hard; refuse options that would be ignored."""
     used = {"scale-loss": "factor", "scale-update": "factor", "bias-loss": "bias"}.get(spec.name)
-    for option in ("factor", "bias"):
-        if option != used and getattr(spec, option) is not None and spec.name != "none":
-            raise SpecError(f"attack.{option} does not apply to {spec.name!r}, which takes {used}.")
-    attack = build_attack(spec)
-    return replace(spec, **{used: getattr(attack, used)}) if used else spec
+    applicable = {"name"} if used is None else {"name", "clients", "always_on", used}
+    for f in fields(spec):
+        if f.name not in applicable and getattr(spec, f.name) is not None:
+            raise SpecError(f"attack.{f.name} does not apply to {spec.name!r}; leave it out.")
+    if used is None:
+        return spec
+    clients = (0,) if spec.clients is None else spec.clients
+    if not clients:
+        raise SpecError(
+            f"attack.clients is empty; say who attacks, or use 'none' for {spec.name!r}."
+        )
+    spec = replace(spec, clients=clients, always_on=_first(spec.always_on, True))
+    return replace(spec, **{used: getattr(build_attack(spec), used)})
 
 
 def _participation(clients: ClientsSpec, data: DataSpec) -> ClientsSpec:
@@ -231,20 +241,18 @@ def _check_clients(spec: Spec, num_clients: int) -> int:
         raise SpecError(
             f"clients.per_round = {per_round} is more than the number of clients, {num_clients}."
         )
-    if spec.attack.name == "none":
-        return per_round
-    for client in spec.attack.clients:
+    attackers = set(spec.attack.clients or ())
+    for client in sorted(attackers):
         if not 0 <= client < num_clients:
             raise SpecError(
                 f"attack.clients names client {client}; ids go from 0 to {num_clients - 1}."
             )
-    malicious = len(set(spec.attack.clients))
-    if spec.attack.always_on and malicious > per_round:
+    if spec.attack.always_on and len(attackers) > per_round:
         raise SpecError(
-            f"attack.clients has {malicious} always-on clients, more than the {per_round} of a "
-            "round (clients.per_round)."
+            f"attack.clients has {len(attackers)} always-on clients, more than the {per_round} of "
+            "a round (clients.per_round)."
         )
-    if malicious >= num_clients:
+    if len(attackers) >= num_clients:
         raise SpecError("attack.clients leaves no honest client; name fewer.")
     return per_round
 

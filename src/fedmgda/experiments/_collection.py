@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import StoreError
 from fedmgda.experiments._jobs import JobState, run_jobs
+from fedmgda.experiments._records import plain
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._table import sweep_rows, to_csv, to_markdown
 from fedmgda.federation import write_atomically
@@ -45,7 +46,7 @@ class Collection:
         texts = {
             "summary.csv": to_csv(rows),
             "summary.md": to_markdown(rows),
-            "summary.json": json.dumps([asdict(row) for row in rows], indent=2) + "\n",
+            "summary.json": json.dumps(plain([asdict(row) for row in rows]), indent=2) + "\n",
         }
         try:
             for name, text in texts.items():

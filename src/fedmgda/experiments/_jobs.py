@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, final
@@ -45,35 +46,55 @@ def run_jobs(paths: Sequence[Path], jobs: int) -> Iterator[JobState]:
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["fedmgda.experiments._jobs", "fedmgda.clients"])
-    waiting, running = list(enumerate(paths)), dict[Connection, Any]()
+    waiting, running = list(enumerate(paths)), dict[Connection, _Job]()
     with interruptible():
         try:
             while waiting or running:
                 while waiting and len(running) < jobs:
+                    index, path = waiting.pop(0)
                     ours, theirs = context.Pipe(duplex=False)
-                    process = context.Process(target=_work, args=(theirs, *waiting.pop(0)))
+                    process = context.Process(target=_work, args=(theirs, index, path))
                     process.start()
                     theirs.close()
-                    running[ours] = process
+                    running[ours] = _Job(index, process)
                 yield from _news(running)
         finally:
-            _stop(list(running.values()))
+            _stop([job.process for job in running.values()])
 
 
-def _news(running: dict[Connection, Any]) -> Iterator[JobState]:
+@dataclass(slots=True)
+class _Job:
+    """A run in a process of its own, and whether it has said how it ended."""
+
+    index: int
+    process: Any
+    ended: bool = False
+
+
+def _news(running: dict[Connection, _Job]) -> Iterator[JobState]:
     """Read what the runs have to say, and let go of those that are done."""
     for connection in wait(list(running), timeout=1.0):
         assert isinstance(connection, Connection)  # noqa: S101 (only pipes were waited for)
+        job = running[connection]
         try:
-            yield connection.recv()
+            state = connection.recv()
         except EOFError:
-            running.pop(connection).join()
+            del running[connection]
             connection.close()
+            job.process.join()
+            if not job.ended:
+                how = f"Its process ended with code {job.process.exitcode} before the run did."
+                yield JobState(index=job.index, error=how, exit_code=1)
+        else:
+            job.ended = state.finished or state.error is not None
+            yield state
 
 
 def _work(connection: Connection, index: int, path: Path) -> None:
-    for state in _states(index, path):
-        connection.send(state)
+    # A closed pipe means that nobody is waiting any more; a signal, that it is time to go.
+    with suppress(BrokenPipeError, Interrupted):
+        for state in _states(index, path):
+            connection.send(state)
 
 
 def _states(index: int, path: Path) -> Iterator[JobState]:
@@ -83,6 +104,8 @@ def _states(index: int, path: Path) -> Iterator[JobState]:
         yield JobState(index=index, finished=True)
     except FedmgdaError as error:
         yield JobState(index=index, error=str(error), exit_code=error.exit_code)
+    except Exception as error:  # noqa: BLE001 (a fault in one run must not stop the others)
+        yield JobState(index=index, error=f"{type(error).__name__}: {error}", exit_code=1)
     except Interrupted as stop:
         if multiprocessing.parent_process() is None:
             raise

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["evaluation_row", "round_row", "summarize"]
 
 
+_OF_A_LOSS = (
+    "num_users", "average", "average_weighted", "std", "variance_unweighted", "variance_weighted",
+    "percentile_5", "percentile_95", "min", "max",
+)  # fmt: skip
+
+
 def round_row(
     record: RoundRecord, after: Vector | None, malicious: Sequence[int]
 ) -> dict[str, Any]:
@@ -114,5 +120,8 @@ def _summary(evaluation: Evaluation, rows: list[int]) -> dict[str, Any]:
     for name, values in (("accuracy", accuracies), ("loss", losses)):
         # A diverged model has no finite loss; a regression has no accuracy.
         known = len(values) > 0 and bool(np.isfinite(values).all())
-        summary[name] = asdict(fairness(values, weights)) if known else None
+        measures = asdict(fairness(values, weights)) if known else {}
+        if name == "loss":  # worst, best and the indices of fairness take a large value for good
+            measures = {key: value for key, value in measures.items() if key in _OF_A_LOSS}
+        summary[name] = measures or None
     return summary

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import math
+import sys
 from dataclasses import Field, fields, is_dataclass
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -14,6 +14,8 @@ from fedmgda._errors import SpecError
 __all__ = ["parse", "suggest"]
 
 T = TypeVar("T")
+
+_SHOWN = 60  # characters of a bad value that a message repeats
 
 
 def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
@@ -49,7 +51,7 @@ def suggest(word: str, names: list[str], where: str = "") -> str:
 def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
     if is_dataclass(hint):
         if not isinstance(value, dict):
-            raise SpecError(f"{path} must be a table of keys, got {value!r}.")
+            raise SpecError(f"{path} must be a table of keys, got {_shown(value)}.")
         return parse(hint, value, path)  # type: ignore[arg-type]  # is_dataclass says it is a type
     options = _alternatives(hint)
     if about.metadata.get("entry") and isinstance(value, str) and is_entry(value):
@@ -61,7 +63,12 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
             return result
     words = [word for option in options for word in _words(option)]
     near = suggest(value, words) if isinstance(value, str) and words else "."
-    raise SpecError(f"{path} must be {_describe(options)}, got {value!r}{near}")
+    raise SpecError(f"{path} must be {_describe(options)}, got {_shown(value)}{near}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
 
 
 def _alternatives(hint: Any) -> list[Any]:
@@ -81,8 +88,10 @@ def _accept(option: Any, value: Any) -> tuple[bool, Any]:
     if isinstance(value, bool):
         return option is bool, value
     if option is float:
-        fits = isinstance(value, int | float) and math.isfinite(value)
+        fits = isinstance(value, int | float) and abs(value) <= sys.float_info.max
         return fits, float(value) if fits else None
+    if option is int:
+        return isinstance(value, int) and abs(value) < 2**63, value
     return isinstance(value, option), value
 
 

@@ -77,14 +77,15 @@ class _Run:
         self, folder: RunFolder, spec: Spec, pool: ClientPool, federation: Federation
     ) -> None:
         self._folder, self._spec, self._pool, self._federation = folder, spec, pool, federation
-        self._malicious = spec.attack.clients if spec.attack.name != "none" else ()
+        self._malicious = spec.attack.clients or ()
         self._saved_at = time.monotonic()
+        self._tag = folder.tag
         self._server, self._evaluation, self.notes = self._start()
 
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
         yield self._progress(None)
-        if self._server.round_num == self._spec.rounds:
+        if self._server.round_num >= self._spec.rounds:
             return  # killed between its last checkpoint and DONE
         try:
             for server, record in simulate(self._federation, self._server):
@@ -102,22 +103,24 @@ class _Run:
 
         from fedmgda.models import named_arrays  # noqa: PLC0415 (needs torch)
 
-        summary = summarize(self._folder.records("rounds"), self._evaluation, names)
+        summary = summarize(self._folder.records.read("rounds"), self._evaluation, names)
         with self._writing():
             self._save()
             self._folder.finish(summary, save(named_arrays(build, self._server.model)))
 
     def _start(self) -> tuple[ServerState, dict[str, Any], tuple[str, ...]]:
         """Take up the newest checkpoint, or evaluate the initial model."""
-        server, problems = latest_checkpoint(self._folder.checkpoints)
+        records = self._folder.records
+        server, problems = latest_checkpoint(self._folder.checkpoints, self._tag)
         if server is not None:
-            self._folder.rewind(server.round_num)
-            return server, self._folder.records("evaluations")[-1], tuple(problems)
+            rounds = range(server.round_num + 1)
+            records.rewind(server.round_num, [r for r in rounds if self._evaluation_is_due(r)])
+            return server, records.read("evaluations")[-1], tuple(problems)
         server = initial_state(self._federation, self._pool.initial_params())
         evaluation = self._evaluate(server)
         with self._writing():
-            self._folder.rewind(-1)
-            self._folder.append("evaluations", evaluation)
+            records.rewind(-1, [])
+            self._folder.records.append("evaluations", evaluation)
         return server, evaluation, ()
 
     def _record(self, server: ServerState, record: RoundRecord) -> dict[str, Any]:
@@ -131,10 +134,10 @@ class _Run:
         row = round_row(record, after, self._malicious)
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         with self._writing():
-            self._folder.append("rounds", row)
-            self._folder.append("timings", {"round": server.round_num, **seconds})
+            self._folder.records.append("rounds", row)
+            self._folder.records.append("timings", {"round": server.round_num, **seconds})
             if evaluation is not None:
-                self._folder.append("evaluations", evaluation)
+                self._folder.records.append("evaluations", evaluation)
                 self._evaluation = evaluation
             self._server = server
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
@@ -143,6 +146,8 @@ class _Run:
 
     def _evaluation_is_due(self, round_num: int) -> bool:
         when = self._spec.evaluation
+        if round_num == 0:
+            return True  # the initial model
         due = (round_num - (when.offset or 0)) % when.every == 0
         return due or (bool(when.last) and round_num == self._spec.rounds)
 
@@ -155,8 +160,8 @@ class _Run:
         return evaluation_row(server.round_num, evaluation, self._malicious, residual)
 
     def _save(self) -> None:
-        self._folder.sync()
-        save_checkpoint(self._server, self._folder.checkpoints)
+        self._folder.records.sync()
+        save_checkpoint(self._server, self._folder.checkpoints, self._tag)
         self._saved_at = time.monotonic()
 
     @contextmanager

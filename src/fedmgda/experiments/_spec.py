@@ -78,7 +78,7 @@ class ModelSpec:
         Literal["mlp", "logistic", "linear", "cifar-cnn", "fmnist-cnn", "femnist-cnn", "char-lstm"]
         | None
     ) = _or_entry()
-    hidden: tuple[int, ...] | None = _number(None, low=1)
+    hidden: tuple[int, ...] | None = _number(None, low=1, high=1_000_000)
 
 
 @final
@@ -132,10 +132,10 @@ class AttackSpec:
     """Who is malicious, and how; always-on attackers take part in every round."""
 
     name: Literal["none", "scale-loss", "bias-loss", "scale-update"] = "none"
-    clients: tuple[int, ...] = (0,)
+    clients: tuple[int, ...] | None = None
     factor: float | None = _number(None)
     bias: float | None = _number(None)
-    always_on: bool = True
+    always_on: bool | None = None
 
 
 @final
@@ -156,7 +156,7 @@ class EngineSpec:
     """How the work is done; no key here changes a result."""
 
     workers: int = _number(1, low=1, high=1024)
-    client_timeout: float = _number(600.0, above=0.0)
+    client_timeout: float = _number(600.0, above=0.0, high=1e7)
     checkpoint_seconds: float = _number(1.0, low=0.0)
     max_failed_rounds: int = _number(5, low=1)
 

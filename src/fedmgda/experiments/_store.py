@@ -2,7 +2,7 @@
 
 spec.toml           the resolved spec
 environment.json    versions, cores, commit, seed
-partition.npz       which examples each client trains, validates and tests on
+partition.npz       which examples each client trains, validates and is tested on
 rounds.jsonl        one object per round; the same bytes however often the run was killed
 evaluations.jsonl   accuracy and loss of every user at every evaluation; likewise
 timings.jsonl       seconds by phase: the one record that differs from run to run
@@ -10,22 +10,25 @@ checkpoints/        the newest two server states
 model.safetensors   the trained model, named as in the torch module
 summary.json        the metrics of the last evaluation
 DONE                the run is finished
+lock                held by the process that works here
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
-import math
 import os
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import DataError, LockedError, StoreError
 from fedmgda.experiments._environment import environment
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import partition_bytes
-from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._records import Records, plain
+from fedmgda.experiments._spec import EngineSpec, Spec
 from fedmgda.experiments._toml import read_toml, to_toml
 from fedmgda.federation import write_atomically
 
@@ -37,19 +40,28 @@ if TYPE_CHECKING:
 
 __all__ = ["RunFolder"]
 
-_RECORDS = ("rounds.jsonl", "evaluations.jsonl", "timings.jsonl")
+_BEFORE_A_RUN = ("spec.toml", "environment.json", "partition.npz")
 
 
 class RunFolder:
-    """One folder, one run."""
+    """One folder, one run.
+
+    Attributes:
+        path: The folder.
+        records: What is written line by line.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._files: dict[str, IO[bytes]] = {}
+        self.records = Records(path)
 
     @classmethod
     def create(cls, path: Path, spec: Spec) -> RunFolder:
-        """Make the folder, or take it up again if it holds a run of the same spec."""
+        """Make the folder, or take it up again if it holds a run of the same spec.
+
+        Raises:
+            StoreError: If the folder holds something else, or cannot be written.
+        """
         folder = cls(path)
         if (path / "spec.toml").exists():
             if folder.spec() == spec:
@@ -59,17 +71,11 @@ class RunFolder:
                     f"{path} already holds a run of another spec; choose another --out, or "
                     f"continue that run with: fedmgda resume {path}"
                 )
-            folder._forget()  # a run that never began, say for a misspelt column
         try:
             path.mkdir(parents=True, exist_ok=True)
-            if any(entry.name != "lock" for entry in path.iterdir()):
-                raise StoreError(
-                    f"{path} is not empty and holds no run; choose another --out folder."
-                )
-            write_atomically(
-                path / "environment.json",
-                (json.dumps(environment(spec.seed), indent=2) + "\n").encode(),
-            )
+            folder._clear()
+            facts = json.dumps(environment(spec.seed), indent=2) + "\n"
+            write_atomically(path / "environment.json", facts.encode())
             write_atomically(path / "spec.toml", to_toml(spec).encode())
         except OSError as error:
             raise StoreError(
@@ -78,21 +84,39 @@ class RunFolder:
             ) from error
         return folder
 
-    def _forget(self) -> None:
-        with self.locked():
-            for name in ("spec.toml", "environment.json", "partition.npz"):
-                (self.path / name).unlink(missing_ok=True)
+    def _clear(self) -> None:
+        """Remove what a run left that never began, say for a misspelt column or a full disk."""
+        ours = {"lock", *_BEFORE_A_RUN}
+        foreign = [e for e in self.path.iterdir() if e.name not in ours and e.suffix != ".tmp"]
+        if foreign:
+            raise StoreError(
+                f"{self.path} is not empty and holds no run; choose another --out folder."
+            )
+        if any(self.path.iterdir()):
+            with self.locked():
+                for name in _BEFORE_A_RUN:
+                    (self.path / name).unlink(missing_ok=True)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """Take up a folder that exists."""
-        if not (path / "spec.toml").is_file():
-            raise DataError(f"{path} holds no run: there is no spec.toml in it.")
-        return cls(path)
+        if (path / "spec.toml").is_file():
+            return cls(path)
+        if next(path.glob("*/spec.toml"), None) is not None:
+            raise DataError(
+                f"{path} holds a sweep; the same fedmgda sweep command goes on with it."
+            )
+        raise DataError(f"{path} holds no run: there is no spec.toml in it.")
 
     def spec(self) -> Spec:
         """Return the resolved spec."""
         return parse(Spec, read_toml(self.path / "spec.toml"))
+
+    @property
+    def tag(self) -> str:
+        """What a checkpoint belongs to: the spec but for the engine, which changes no result."""
+        spec = replace(self.spec(), engine=EngineSpec())
+        return hashlib.sha256(to_toml(spec).encode()).hexdigest()
 
     @property
     def checkpoints(self) -> Path:
@@ -103,19 +127,6 @@ class RunFolder:
     def done(self) -> bool:
         """Whether the run is finished."""
         return (self.path / "DONE").exists()
-
-    def records(self, name: str) -> list[dict[str, Any]]:
-        """Return the objects of a record; a torn last line is left out."""
-        path = self.path / f"{name}.jsonl"
-        if not path.exists():
-            return []
-        return [json.loads(line) for line in path.read_bytes().split(b"\n")[:-1]]
-
-    def append(self, name: str, record: dict[str, Any]) -> None:
-        """Add one line to a record and hand it to the system."""
-        file = self._file(f"{name}.jsonl")
-        file.write(json.dumps(_plain(record), separators=(",", ":")).encode() + b"\n")
-        file.flush()
 
     def keep_partition(self, data: FederatedData) -> None:
         """Store who holds which examples; on a resume, make sure that the data is still the same.
@@ -138,37 +149,26 @@ class RunFolder:
                 "new run with another --out."
             )
 
-    def sync(self) -> None:
-        """Wait until the records are on the disk: a checkpoint must never be ahead of them."""
-        for file in self._files.values():
-            os.fsync(file.fileno())
-
-    def rewind(self, round_num: int) -> None:
-        """Cut the records back to what was known after a round; -1 leaves nothing."""
-        for name in _RECORDS:
-            path = self.path / name
-            if path.exists():
-                lines = path.read_bytes().split(b"\n")[:-1]
-                kept = [line for line in lines if json.loads(line)["round"] <= round_num]
-                if kept != lines or path.stat().st_size != sum(len(line) + 1 for line in lines):
-                    write_atomically(path, b"".join(line + b"\n" for line in kept))
-        if len(self.records("rounds")) != max(round_num, 0):
-            raise StoreError(
-                f"{self.path / 'rounds.jsonl'} lacks rounds before {round_num}; the folder was "
-                "damaged by something else. Delete it and run again."
-            )
-
     def finish(self, summary: dict[str, Any], model: bytes) -> None:
         """Write what a finished run leaves, the mark that it is finished last."""
-        self.sync()
+        self.records.sync()
         write_atomically(self.path / "model.safetensors", model)
-        text = json.dumps(_plain(summary), indent=2) + "\n"
+        text = json.dumps(plain(summary), indent=2) + "\n"
         write_atomically(self.path / "summary.json", text.encode())
         write_atomically(self.path / "DONE", b"")
 
     def summary(self) -> dict[str, Any]:
         """Return the metrics of the last evaluation of a finished run."""
-        content: dict[str, Any] = json.loads((self.path / "summary.json").read_text())
+        path = self.path / "summary.json"
+        try:
+            content = json.loads(path.read_bytes())
+        except (OSError, ValueError):
+            content = None
+        if not isinstance(content, dict) or "honest" not in content:
+            raise StoreError(
+                f"{path} is missing or damaged; delete {self.path / 'DONE'}, then "
+                f"fedmgda resume {self.path} writes it again."
+            )
         return content
 
     @contextmanager
@@ -195,28 +195,4 @@ class RunFolder:
             try:
                 yield
             finally:
-                self.close()
-
-    def close(self) -> None:
-        """Close the record files."""
-        for file in self._files.values():
-            file.close()
-        self._files.clear()
-
-    def _file(self, name: str) -> IO[bytes]:
-        if name not in self._files:
-            self._files[name] = (self.path / name).open("ab")
-        return self._files[name]
-
-
-def _plain(value: Any) -> Any:
-    """Turn NumPy values into plain ones, and what JSON cannot say (NaN, Inf) into null."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+                self.records.close()

@@ -63,6 +63,8 @@ def plan_sweep(table: dict[str, Any]) -> list[PlannedRun]:
     """
     base = {key: value for key, value in table.items() if key != "sweep"}
     sweep = table.get("sweep", {})
+    if not isinstance(sweep, dict):
+        raise SpecError(f"sweep must be a table of keys, got {sweep!r}.")
     known = ["seeds", "grid", "variants"]
     for key in sweep:
         if key not in known:
@@ -81,9 +83,12 @@ def plan_sweep(table: dict[str, Any]) -> list[PlannedRun]:
 def _cells(sweep: dict[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]:
     """Return the label and the patch of every row of the table."""
     cells: list[tuple[dict[str, str], dict[str, Any]]] = [({}, {})]
-    if variants := sweep.get("variants"):
+    variants, grid = sweep.get("variants", []), sweep.get("grid", {})
+    if not isinstance(variants, list) or not isinstance(grid, dict):
+        raise SpecError("sweep.variants must be a list of tables, and sweep.grid a table of lists.")
+    if variants:
         cells = [({"variant": _label(variant)}, _without_label(variant)) for variant in variants]
-    for key, values in sweep.get("grid", {}).items():
+    for key, values in grid.items():
         if not isinstance(values, list) or not values:
             raise SpecError(f"sweep.grid.{key} must be a list of values, got {values!r}.")
         cells = [

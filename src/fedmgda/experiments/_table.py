@@ -96,7 +96,9 @@ def to_markdown(rows: Sequence[Row]) -> str:
     if not rows:
         return ""
     lines = [[*rows[0].cell, "seeds", *COLUMNS]]
-    lines += [[*row.cell.values(), str(row.runs), *cells(row)] for row in rows]
+    for row in rows:
+        labels = [" ".join(value.replace("|", "/").split()) for value in row.cell.values()]
+        lines.append([*labels, str(row.runs), *cells(row)])
     head, *body = ["| " + " | ".join(line) + " |" for line in lines]
     rule = "|" + "---|" * len(rows[0].cell) + "--:|" * (1 + len(COLUMNS))
     return "\n".join([head, rule, *body]) + "\n"

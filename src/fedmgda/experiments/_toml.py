@@ -27,16 +27,18 @@ def read_toml(path: Path) -> dict[str, Any]:
         SpecError: If it is not TOML.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise DataError(f"{path} is not a file; name the spec, a TOML file.")
         if path.stat().st_size > _MAX_BYTES:
             raise SpecError(f"{path} has more than {_MAX_BYTES} bytes, too many for a spec.")
-        content = path.read_text(encoding="utf-8")
+        content = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise SpecError(f"{path} is not a text in UTF-8: {error.reason}.") from error
     try:
         return tomllib.loads(content)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # what tomllib makes of bad texts and huge values
         raise SpecError(f"{path} is not valid TOML: {error}.") from error
 
 
@@ -93,9 +95,10 @@ def to_toml(spec: Spec) -> str:
 
 def _value(text: str) -> Any:
     try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+        table = tomllib.loads(f"value = {text}")
+    except (ValueError, RecursionError):
         return text
+    return table["value"] if len(table) == 1 else text  # a line break would smuggle in more keys
 
 
 def _toml(value: Any) -> str:

@@ -25,7 +25,7 @@ _MAX_BYTES = 1 << 34  # refuse to read more than 16 GiB: no model here is near i
 
 def write_atomically(path: Path, content: bytes) -> None:
     """Write a file so that after a crash either the old or the new content is there, whole."""
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with temporary.open("wb") as file:
         file.write(content)
         file.flush()
@@ -38,36 +38,46 @@ def write_atomically(path: Path, content: bytes) -> None:
         os.close(folder)
 
 
-def save_checkpoint(server: ServerState, folder: Path) -> Path:
-    """Write the state, then remove all but the newest two checkpoints."""
+def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
+    """Write the state, then remove all but the newest two checkpoints.
+
+    Args:
+        server: The state.
+        folder: Where the checkpoints of one run are.
+        tag: What the state belongs to; it must be given again to load it.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     arrays: dict[str, NDArray[Any]] = {"params": server.params}
     arrays |= {f"rule.{name}": array for name, array in server.rule_state.items()}
     if server.average is not None:
         arrays["average"] = server.average
-    facts = {"round_num": str(server.round_num), "failed_rounds": str(server.failed_rounds)}
+    facts = {
+        "round_num": str(server.round_num),
+        "failed_rounds": str(server.failed_rounds),
+        "tag": tag,
+    }
     content = _safetensors().save(arrays, metadata=facts | {"sha256": _digest(arrays, facts)})
     path = folder / f"round-{server.round_num:08d}.safetensors"
     write_atomically(path, content)
-    for old in _checkpoints(folder)[_KEPT:]:
+    for old in [*_checkpoints(folder)[_KEPT:], *folder.glob(".*.tmp")]:
         old.unlink()
     return path
 
 
-def load_checkpoint(path: Path) -> ServerState:
+def load_checkpoint(path: Path, tag: str = "") -> ServerState:
     """Read a state back.
 
     Raises:
-        StoreError: If the file is damaged in any way.
+        StoreError: If the file is damaged in any way, or belongs to something else.
     """
     library = _safetensors()
     try:
-        return _parse(path, library)
+        return _parse(path, library, tag)
     except Exception as error:  # whatever a parser makes of damaged bytes, the cause is the file
         raise StoreError(f"The checkpoint {path} cannot be read: {error}.") from error
 
 
-def _parse(path: Path, library: Any) -> ServerState:
+def _parse(path: Path, library: Any, tag: str) -> ServerState:
     if path.stat().st_size > _MAX_BYTES:
         raise ValueError(f"it is larger than {_MAX_BYTES >> 30} GiB")
     content = path.read_bytes()
@@ -76,6 +86,8 @@ def _parse(path: Path, library: Any) -> ServerState:
     facts = header["__metadata__"]
     if facts.pop("sha256") != _digest(arrays, facts):
         raise ValueError("it does not match its own checksum")
+    if facts["tag"] != tag:
+        raise ValueError("it belongs to another spec")
     return ServerState(
         round_num=int(facts["round_num"]),
         params=arrays.pop("params"),
@@ -85,7 +97,7 @@ def _parse(path: Path, library: Any) -> ServerState:
     )
 
 
-def latest_checkpoint(folder: Path) -> tuple[ServerState | None, list[str]]:
+def latest_checkpoint(folder: Path, tag: str = "") -> tuple[ServerState | None, list[str]]:
     """Return the newest state that reads back whole, and a sentence for each that did not.
 
     Raises:
@@ -94,7 +106,7 @@ def latest_checkpoint(folder: Path) -> tuple[ServerState | None, list[str]]:
     problems: list[str] = []
     for path in _checkpoints(folder):
         try:
-            return load_checkpoint(path), problems
+            return load_checkpoint(path, tag), problems
         except StoreError as error:
             problems.append(str(error))
     if problems:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda._types import Cohort, Failure
+from fedmgda.federation._forms import not_real, not_text, not_whole, unlike
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,8 @@ def collect(
     """Make a cohort of replies that arrived one by one, over whatever wire.
 
     A reply counts once, keyed by run, round and client. What cannot be a row of the cohort, by its
-    key, its shape or its type, becomes a failure with its reason.
+    key, its shape or its type, becomes a failure with its reason, of client -1 where it does not
+    say who sent it.
 
     Args:
         replies: The replies in any order; rows come out in the order of `sampled`.
@@ -60,19 +62,25 @@ def collect(
     first: dict[int, Reply] = {}
     failures = []
     for reply in replies:
-        reason = _misplaced(reply, first, sampled, key) or _malformed(reply, params)
+        reason = (
+            _unreadable(reply)
+            or _misplaced(reply, first, sampled, key)
+            or _malformed(reply, params)
+        )
         if reason is None:
             first[reply.client_id] = reply
         else:
-            failures.append(Failure(client_id=reply.client_id, reason=reason))
+            sender = _sender(reply.client_id) if isinstance(reply, Reply) else -1
+            failures.append(Failure(client_id=sender, reason=reason))
     heard = first.keys() | {failure.client_id for failure in failures}
     failures += [Failure(client_id=i, reason="no reply") for i in sampled if i not in heard]
-    rows = [first[i] for i in sampled if i in first]
+    clients = tuple(i for i in sampled if i in first)
+    rows = [first[i] for i in clients]
     return Cohort(
-        client_ids=tuple(reply.client_id for reply in rows),
+        client_ids=clients,
         updates=np.array([reply.update for reply in rows], params.dtype).reshape(-1, len(params)),
-        num_examples=np.array([reply.num_examples for reply in rows], dtype=np.float64),
-        losses=np.array([reply.loss for reply in rows], dtype=np.float64),
+        num_examples=np.array([float(reply.num_examples) for reply in rows]),
+        losses=np.array([float(reply.loss) for reply in rows]),
         failures=tuple(failures),
     )
 
@@ -83,41 +91,58 @@ def admit(
     """Split a cohort into what a rule may use and what is quarantined for the round, with reasons.
 
     Returns:
-        The cohort of the good rows, without failures, and all failures: those the cohort brought
-        and those found here.
+        The cohort of the good rows, and all failures: those the cohort brought and those found
+        here.
     """
-    m = len(cohort.client_ids)
-    if cohort.updates.shape != (m, len(params)) or cohort.updates.dtype != params.dtype:
-        reason = (
-            f"updates are {cohort.updates.dtype} of shape {cohort.updates.shape}, "
-            f"not {params.dtype} of shape {(m, len(params))}"
-        )
-        reasons: list[str | None] = [reason] * m
-    else:
-        reasons = [_refusal(cohort, row, sampled) for row in range(m)]
+    m, d = len(cohort.client_ids), len(params)
+    unusable = (
+        unlike("updates", cohort.updates, (m, d), params.dtype)
+        or unlike("num_examples", cohort.num_examples, (m,))
+        or unlike("losses", cohort.losses, (m,))
+    )
+    senders = [_sender(client) for client in cohort.client_ids]
+    reasons = [unusable or _refusal(cohort, senders, row, sampled) for row in range(m)]
     found = tuple(
-        Failure(client_id=client, reason=reason)
-        for client, reason in zip(cohort.client_ids, reasons, strict=True)
+        Failure(client_id=sender, reason=reason)
+        for sender, reason in zip(senders, reasons, strict=True)
         if reason is not None
     )
-    good = cohort.select(np.array([reason is None for reason in reasons], dtype=bool))
+    if unusable is None:
+        good = cohort.select(np.array([reason is None for reason in reasons], dtype=bool))
+    else:
+        good = collect((), params, (), ("", 0))
     return good, cohort.failures + found
 
 
-def _refusal(cohort: Cohort, row: int, sampled: tuple[int, ...]) -> str | None:
-    client = cohort.client_ids[row]
-    if client not in sampled:
-        return "not asked in this round"
-    if client in cohort.client_ids[:row]:
-        return "duplicate reply"
-    # A sum is finite only if all its terms are, and costs one pass without a temporary; a finite
-    # row whose sum overflows is looked at element by element.
-    update = cohort.updates[row]
+def _refusal(cohort: Cohort, senders: list[int], row: int, sampled: tuple[int, ...]) -> str | None:
+    reason = not_whole("client_id", cohort.client_ids[row])
+    if reason is None and senders[row] not in sampled:
+        reason = "not asked in this round"
+    if reason is None and senders[row] in senders[:row]:
+        reason = "duplicate reply"
+    return (
+        reason
+        or _bad_update(cohort.updates[row])
+        or _bad_claims(float(cohort.num_examples[row]), float(cohort.losses[row]))
+    )
+
+
+def _bad_update(update: Vector) -> str | None:
+    # A square is finite only if all entries are, and costs one pass without a temporary; only
+    # where it is not are they looked at one by one.
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = bool(np.isfinite(update.sum())) or bool(np.isfinite(update).all())
-    if not finite:
-        return f"{_not_finite(update)} in the update"
-    count, loss = float(cohort.num_examples[row]), float(cohort.losses[row])
+        square = np.vdot(update, update)
+    if np.isfinite(square):
+        return None
+    if not np.isfinite(update).all():
+        counts = Counter({"NaN": int(np.isnan(update).sum()), "Inf": int(np.isinf(update).sum())})
+        kind, number = counts.most_common(1)[0]
+        return f"{number} {kind} in the update"
+    # The Gram matrix is in float64, which holds the square of every float32.
+    return "the square of the update is beyond float64" if update.dtype == np.float64 else None
+
+
+def _bad_claims(count: float, loss: float) -> str | None:
     if not 0.0 < count <= MAX_EXAMPLES:
         return f"num_examples is {count:g}"
     if not (np.isfinite(loss) and loss >= 0.0):
@@ -125,10 +150,14 @@ def _refusal(cohort: Cohort, row: int, sampled: tuple[int, ...]) -> str | None:
     return None
 
 
-def _not_finite(update: Vector) -> str:
-    counts = Counter({"NaN": int(np.isnan(update).sum()), "Inf": int(np.isinf(update).sum())})
-    kind, number = counts.most_common(1)[0]
-    return f"{number} {kind}"
+def _unreadable(reply: object) -> str | None:
+    if not isinstance(reply, Reply):
+        return "not a reply"
+    return (
+        not_text("run", reply.run)
+        or not_whole("client_id", reply.client_id)
+        or not_whole("round_num", reply.round_num)
+    )
 
 
 def _misplaced(
@@ -142,14 +171,12 @@ def _misplaced(
 
 
 def _malformed(reply: Reply, params: Vector) -> str | None:
-    update = reply.update
-    if not isinstance(update, np.ndarray):
-        return f"update is a {type(update).__name__}, not an array"
-    if update.shape != params.shape:
-        return f"update has shape {update.shape}, the model {params.shape}"
-    if update.dtype != params.dtype:
-        return f"update is {update.dtype}, the model {params.dtype}"
-    for name, value in (("num_examples", reply.num_examples), ("loss", reply.loss)):
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-            return f"{name} is a {type(value).__name__}, not a number"
-    return None
+    return (
+        unlike("update", reply.update, params.shape, params.dtype)
+        or not_real("num_examples", reply.num_examples)
+        or not_real("loss", reply.loss)
+    )
+
+
+def _sender(client_id: Any) -> int:
+    return -1 if not_whole("client_id", client_id) else int(client_id)

@@ -24,12 +24,20 @@ def project_onto_simplex(point: Vector) -> Vector:
     Returns:
         Of shape `(m,)`, float64.
 
+    Raises:
+        ValueError: If the point is not finite: no point of the simplex is nearest to it.
+
     >>> project_onto_simplex(np.array([1.4, 0.25])).tolist()
     [1.0, 0.0]
     """
     point = np.asarray(point, dtype=np.float64)
-    # Only differences matter, and near the largest value they are free of overflow and rounding.
-    shifted = np.maximum(point - point.max(), -1.0)
+    if not np.isfinite(point).all():
+        row = int(np.argmin(np.isfinite(point)))
+        raise ValueError(f"point must be finite, got {point[row]:g} in coordinate {row}.")
+    # Only differences matter, and near the largest value they are free of overflow and rounding;
+    # whatever lies 1 or more below it has no weight, so the others may overflow downwards.
+    with np.errstate(over="ignore"):
+        shifted = np.maximum(point - point.max(), -1.0)
     down = np.sort(shifted)[::-1]
     shift = (1.0 - np.cumsum(down)) / np.arange(1, len(down) + 1)
     size = np.flatnonzero(down + shift > 0)[-1]

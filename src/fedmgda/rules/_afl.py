@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.minnorm import project_onto_simplex
+from fedmgda.rules._checks import check_positive, nonnegative
 from fedmgda.rules._rows import combine, raw_rows
 
 if TYPE_CHECKING:
-    from fedmgda._types import Aggregate, Cohort, RuleState
+    from fedmgda._types import Aggregate, Cohort, Indices, RuleState, Vector
 
 __all__ = ["AFL"]
 
@@ -46,10 +47,8 @@ class AFL:
     average_iterates: bool = True
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.gamma_w) and self.gamma_w > 0.0):
-            raise ValueError(f"gamma_w must be positive, got {self.gamma_w}.")
-        if not (np.isfinite(self.gamma_lambda) and self.gamma_lambda >= 0.0):
-            raise ValueError(f"gamma_lambda must be zero or positive, got {self.gamma_lambda}.")
+        check_positive("gamma_w", self.gamma_w)
+        check_positive("gamma_lambda", self.gamma_lambda, or_zero=True)
 
     def init(self, num_clients: int) -> RuleState:
         """Start from the uniform mixture."""
@@ -57,11 +56,24 @@ class AFL:
 
     def step(self, cohort: Cohort, state: RuleState) -> tuple[Aggregate, RuleState]:
         """Descend for the model, ascend for the mixture."""
-        ids = np.array(cohort.client_ids)
         lam = state["lam"]
+        strangers = [client for client in cohort.client_ids if not 0 <= client < len(lam)]
+        if strangers:
+            raise ValueError(
+                f"client_ids must lie in 0 to {len(lam) - 1}, the clients given to init, "
+                f"got {strangers[0]}."
+            )
+        ids = np.array(cohort.client_ids)
         mass = lam[ids].sum()
         shares = lam[ids] / mass if mass > 0.0 else np.zeros(len(ids))
         aggregate = combine(raw_rows(cohort), self.gamma_w * shares)
-        climbed = lam.copy()
-        climbed[ids] += self.gamma_lambda * cohort.losses
-        return aggregate, {"lam": project_onto_simplex(climbed)}
+        return aggregate, {"lam": self._climb(lam, ids, nonnegative("losses", cohort.losses))}
+
+    def _climb(self, lam: Vector, ids: Indices, losses: Vector) -> Vector:
+        slope = np.zeros(len(lam))
+        slope[ids] = losses
+        # Only differences count in the projection. Measured from the largest loss none overflows
+        # upwards, and whoever is 2 below it has no weight left, however much lower it is.
+        with np.errstate(over="ignore"):
+            rise = np.maximum(self.gamma_lambda * (slope - slope.max()), -2.0)
+        return project_onto_simplex(lam + rise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from fedmgda.rules._checks import check_name
 from fedmgda.rules._rows import ZeroUpdate, combine, raw_rows, unit_rows
 from fedmgda.rules._rule import Center, StatelessRule, center_weights
 
@@ -38,6 +39,10 @@ class FedAvg(StatelessRule):
     center: Center = "uniform"
     normalize: bool = False
     zero_update: ZeroUpdate = "drop"
+
+    def __post_init__(self) -> None:
+        check_name("center", self.center, Center)
+        check_name("zero_update", self.zero_update, ZeroUpdate)
 
     def aggregate(self, cohort: Cohort) -> Aggregate:
         """Average the updates of a cohort."""

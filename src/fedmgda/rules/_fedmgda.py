@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda.minnorm import gramian, min_norm, normalized_gramian
+from fedmgda.rules._checks import check_name
 from fedmgda.rules._rows import Rows, ZeroUpdate, combine, raw_rows, unit_rows
 from fedmgda.rules._rule import Center, StatelessRule, center_weights
 
@@ -49,6 +50,8 @@ class FedMGDA(StatelessRule):
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon <= 1.0:
             raise ValueError(f"epsilon must lie in [0, 1], got {self.epsilon}.")
+        check_name("center", self.center, Center)
+        check_name("zero_update", self.zero_update, ZeroUpdate)
 
     def aggregate(self, cohort: Cohort) -> Aggregate:
         """Find the common descent direction of a cohort."""

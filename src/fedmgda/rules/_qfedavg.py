@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 
+from fedmgda.rules._checks import check_name, check_positive, nonnegative
 from fedmgda.rules._rows import combine, raw_rows, row_norms
 from fedmgda.rules._rule import StatelessRule
 
@@ -52,23 +54,26 @@ class QFedAvg(StatelessRule):
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.q) and self.q >= 0.0):
-            raise ValueError(f"q must be zero or positive, got {self.q}.")
-        if self.lipschitz == "1/eta":
-            if self.client_lr is None:
-                raise ValueError("lipschitz = '1/eta' needs client_lr; give it or a number for L.")
-        elif not (np.isfinite(self.lipschitz) and self.lipschitz > 0.0):
-            raise ValueError(f"lipschitz must be positive or '1/eta', got {self.lipschitz}.")
+        check_positive("q", self.q, or_zero=True)
+        check_name("loss_scale", self.loss_scale, LossScale)
+        if self.client_lr is not None:
+            check_positive("client_lr", self.client_lr)
+        elif self.lipschitz == "1/eta":
+            raise ValueError("lipschitz = '1/eta' needs client_lr; give it or a number for L.")
+        if self.lipschitz != "1/eta":
+            check_positive("lipschitz", self.lipschitz, instead=", or '1/eta'")
+        if self.batch_size is not None and not self.batch_size >= 1:
+            raise ValueError(f"batch_size must be at least 1 or None, got {self.batch_size}.")
 
     def aggregate(self, cohort: Cohort) -> Aggregate:
         """Weigh the updates of a cohort by the q-th power of their losses."""
         losses = self._scaled_losses(cohort) + _GUARD
-        scale = losses.max()
         # Losses relative to the largest: F^q with q = 10 and F = 1e40 would not fit a float64.
-        relative = losses / scale
-        powers = relative**self.q
-        damping = self.q * self._constant() * relative ** (self.q - 1.0) / scale
-        total = (powers + damping * row_norms(cohort.updates) ** 2).sum()
+        powers = (losses / losses.max()) ** self.q
+        lengths = np.sqrt(powers) * row_norms(cohort.updates)
+        with np.errstate(over="ignore"):  # a total of infinity is a step too short for a float64
+            damping = (lengths * np.sqrt(self.q * self._constant() / losses)) ** 2
+            total = (powers + damping).sum()
         return combine(raw_rows(cohort), powers / total)
 
     def _constant(self) -> float:
@@ -78,12 +83,12 @@ class QFedAvg(StatelessRule):
         return self.lipschitz
 
     def _scaled_losses(self, cohort: Cohort) -> Vector:
-        losses = np.asarray(cohort.losses, dtype=np.float64)
-        match self.loss_scale:
-            case "mean":
-                return losses
-            case "sum":
-                return losses * cohort.num_examples
-            case "batch-sum":
-                batch_size = self.batch_size or np.inf
-                return losses * np.maximum(np.ceil(cohort.num_examples / batch_size), 1.0)
+        losses = nonnegative("losses", cohort.losses)
+        if self.loss_scale == "mean":
+            return losses
+        times = nonnegative("num_examples", cohort.num_examples)
+        if self.loss_scale == "batch-sum":
+            batch_size = min(self.batch_size or np.inf, sys.float_info.max)
+            times = np.maximum(np.ceil(times / batch_size), 1.0)
+        with np.errstate(over="ignore"):
+            return np.minimum(losses * times, sys.float_info.max)

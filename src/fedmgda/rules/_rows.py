@@ -42,12 +42,17 @@ class Rows:
 
 
 def row_norms(updates: Matrix) -> Vector:
-    """Return ‖g_i‖ in float64, of shape `(m,)`, safe for the largest finite float32."""
+    """Return ‖g_i‖ in float64, of shape `(m,)`, also where ‖g_i‖² is beyond float64."""
     squares = np.zeros(len(updates))
-    for start in range(0, updates.shape[1], _BLOCK):
-        block = updates[:, start : start + _BLOCK].astype(np.float64)
-        squares += np.einsum("ij,ij->i", block, block)
-    return np.sqrt(squares)
+    with np.errstate(over="ignore"):
+        for start in range(0, updates.shape[1], _BLOCK):
+            block = updates[:, start : start + _BLOCK].astype(np.float64)
+            squares += np.einsum("ij,ij->i", block, block)
+        norms = np.sqrt(squares)
+        for row in np.flatnonzero(np.isinf(norms)):
+            shrunk, exponent = _shrunk(updates[row])
+            norms[row] = np.ldexp(np.linalg.norm(shrunk), exponent)
+    return norms
 
 
 def raw_rows(cohort: Cohort) -> Rows:
@@ -59,6 +64,12 @@ def raw_rows(cohort: Cohort) -> Rows:
 def unit_rows(cohort: Cohort, *, normalize: bool = True, zero_update: ZeroUpdate = "drop") -> Rows:
     """Normalise the updates and apply the policy for those too short to have a direction."""
     norms = row_norms(cohort.updates)
+    if not np.isfinite(norms).all():
+        row = int(np.argmin(np.isfinite(norms)))
+        raise ValueError(
+            f"The update of client {cohort.client_ids[row]} has norm {norms[row]:g}, "
+            "which must be finite: drop that client."
+        )
     at_rest = norms <= FLOOR
     if at_rest.any() and zero_update == "error":
         clients = ", ".join(str(cohort.client_ids[i]) for i in np.flatnonzero(at_rest))
@@ -80,29 +91,41 @@ def unit_rows(cohort: Cohort, *, normalize: bool = True, zero_update: ZeroUpdate
 def combine(rows: Rows, lam: Vector, gap: float = 0.0) -> Aggregate:
     """Form d = Σ λ_i row_i and measure what it does to every client of the cohort.
 
-    Sums are in float64; the direction has the dtype of the updates, and ‖d‖ and ⟨g_i, d⟩ are taken
-    of that very vector, so that they speak of the step the server really makes.
+    Sums are in float64; the direction has the dtype of the updates, float64 if that is not a float,
+    and ‖d‖ and ⟨g_i, d⟩ are taken of that very vector, so that they speak of the step the server
+    really makes. Where ⟨g_i, d⟩ is beyond float64 it is infinite, of the right sign.
     """
     cohort, updates = rows.cohort, rows.cohort.updates
     m, d = updates.shape
     weights, full_lam = np.zeros(m), np.zeros(m)
     weights[rows.kept] = 0.0 if rows.stalled else lam * rows.scales
     full_lam[rows.kept] = lam
-    direction, inner, square = np.empty(d, dtype=updates.dtype), np.zeros(m), 0.0
-    for start in range(0, d, _BLOCK):
-        part = slice(start, min(start + _BLOCK, d))
-        block = updates[:, part].astype(np.float64)
-        direction[part] = weights @ block
-        step = direction[part].astype(np.float64)
-        inner += block @ step
-        square += float(step @ step)
+    dtype = updates.dtype if np.issubdtype(updates.dtype, np.floating) else np.float64
+    direction, inner, square = np.empty(d, dtype=dtype), np.zeros(m), 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        for start in range(0, d, _BLOCK):
+            part = slice(start, min(start + _BLOCK, d))
+            block = updates[:, part].astype(np.float64)
+            direction[part] = weights @ block
+            step = direction[part].astype(np.float64)
+            inner += block @ step
+            square += float(step @ step)
+        for row in np.flatnonzero(~np.isfinite(inner)):  # a term overflowed, the sum may not
+            (update, up), (whole, down) = _shrunk(updates[row]), _shrunk(direction)
+            inner[row] = np.ldexp(update @ whole, up + down)
     dropped = [] if rows.stalled else np.setdiff1d(np.arange(m), rows.kept).tolist()
     return Aggregate(
         client_ids=cohort.client_ids,
         direction=direction,
         lam=full_lam,
-        norm=float(np.sqrt(square)),
+        norm=float(np.sqrt(square) if np.isfinite(square) else row_norms(direction[None])[0]),
         gap=gap,
         inner=inner,
         dropped=tuple(cohort.client_ids[i] for i in dropped),
     )
+
+
+def _shrunk(vector: Vector) -> tuple[Vector, int]:
+    """Return a vector over a power of two such that no entry exceeds 1, and the exponent."""
+    exponent = int(np.frexp(np.abs(vector).max(initial=0.0))[1])
+    return np.ldexp(vector.astype(np.float64), -exponent), exponent

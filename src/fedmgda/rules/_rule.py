@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from fedmgda.rules._checks import check_name, nonnegative
+
 if TYPE_CHECKING:
     from fedmgda._types import Aggregate, Cohort, RuleState, Vector
 
@@ -48,7 +50,12 @@ def center_weights(center: Center, num_examples: Vector) -> Vector:
     >>> center_weights("examples", np.array([1.0, 3.0]))
     array([0.25, 0.75])
     """
+    check_name("center", center, Center)
     if center == "uniform":
         return np.full(len(num_examples), 1.0 / max(len(num_examples), 1))
-    counts = np.asarray(num_examples, dtype=np.float64)
-    return counts / counts.sum()
+    counts = nonnegative("num_examples", num_examples)
+    with np.errstate(over="ignore"):
+        total = counts.sum()
+    if len(counts) and not 0.0 < total < np.inf:
+        raise ValueError(f"num_examples must have a positive, finite sum, got {total:g}.")
+    return counts / total

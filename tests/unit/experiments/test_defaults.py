@@ -80,7 +80,7 @@ def test_an_entry_is_a_name():
         ({"data": {"name": "digits", "local_split": "temporal"}}, "use 'shuffled' or 'tail'"),
         ({"data": {"name": "shakespeare", "local_split": "tail"}}, "use 'random' or 'temporal'"),
         ({"model": {"name": "logistic", "hidden": [3]}}, "model.hidden does not apply"),
-        ({"model": {"hidden": [0]}}, "Each of model.hidden must be at least 1, got 0."),
+        ({"model": {"hidden": [0]}}, "Each of model.hidden must lie in [1, 1e+06], got 0."),
         ({"server": {"curvature": 1.0}}, "applies to server.schedule = 'harmonic' only"),
     ],
 )  # fmt: skip

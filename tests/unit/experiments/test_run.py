@@ -8,6 +8,7 @@ from safetensors.numpy import load_file
 
 from fedmgda._errors import DataError, LockedError, StoreError
 from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
+from fedmgda.experiments._records import Records
 from runs import results
 
 
@@ -43,14 +44,14 @@ def test_a_run_folder_holds_everything(finished):
         "DONE", "checkpoints", "environment.json", "evaluations.jsonl", "lock", "model.safetensors",
         "partition.npz", "rounds.jsonl", "spec.toml", "summary.json", "timings.jsonl",
     }  # fmt: skip
-    assert len(folder.records("rounds")) == len(folder.records("timings")) == 12
-    assert [row["round"] for row in folder.records("evaluations")] == [0, 5, 10, 12]
+    assert len(folder.records.read("rounds")) == len(folder.records.read("timings")) == 12
+    assert [row["round"] for row in folder.records.read("evaluations")] == [0, 5, 10, 12]
     environment = json.loads((folder.path / "environment.json").read_text())
     assert {"seed", "python", "cores", "packages", "commit"} <= environment.keys()
 
 
 def test_a_round_is_recorded_with_its_proof(finished):
-    row = finished[0].records("rounds")[3]
+    row = finished[0].records.read("rounds")[3]
     assert len(row["clients"]) == len(row["lam"]) == len(row["inner"]) == 3
     assert sum(row["lam"]) == pytest.approx(1.0)
     assert row["min_inner"] == min(row["inner"])
@@ -71,7 +72,7 @@ def test_the_model_on_disk_has_the_names_of_the_module(finished):
 
 
 def test_a_run_learns(finished):
-    first, *_, last = finished[0].records("evaluations")
+    first, *_, last = finished[0].records.read("evaluations")
     assert last["honest"]["loss"]["average"] < 0.8 * first["honest"]["loss"]["average"]
 
 
@@ -116,7 +117,7 @@ def test_a_torn_last_line_is_repaired(finished, tmp_path):
             break
     with (tmp_path / "rounds.jsonl").open("ab") as file:
         file.write(b'{"round": 8, "clie')
-    assert len(folder.records("rounds")) == 7
+    assert len(folder.records.read("rounds")) == 7
     list(execute(folder))
     assert results(tmp_path) == results(finished[0].path)
 
@@ -140,7 +141,7 @@ def test_lost_records_are_noticed(tmp_path):
         if step.round_num == 7:
             break
     (tmp_path / "rounds.jsonl").write_bytes(b"")
-    with pytest.raises(StoreError, match="lacks rounds"):
+    with pytest.raises(StoreError, match="is not what a run leaves after round 7"):
         list(execute(folder))
 
 
@@ -197,7 +198,7 @@ def test_a_full_disk_stops_the_run_with_the_last_checkpoint_intact(finished, tmp
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "sync", full)
+        patch.setattr(Records, "sync", full)
         with pytest.raises(StoreError, match="No space left on device; the last checkpoint is int"):
             list(steps)
     list(execute(RunFolder.open(tmp_path)))
@@ -207,10 +208,10 @@ def test_a_full_disk_stops_the_run_with_the_last_checkpoint_intact(finished, tmp
 def test_under_attack_metrics_are_over_honest_users(tmp_path):
     attack = {"name": "scale-loss", "factor": 5.0, "clients": [2]}
     folder, _ = finish(tmp_path, spec_of(attack=attack, rounds=4))
-    assert all(2 in row["clients"] for row in folder.records("rounds"))
+    assert all(2 in row["clients"] for row in folder.records.read("rounds"))
     summary = folder.summary()
     assert (summary["honest"]["users"], summary["all"]["users"]) == (5, 6)
-    row = folder.records("rounds")[-1]
+    row = folder.records.read("rounds")[-1]
     honest = [i for i, client in enumerate(row["clients"]) if client != 2]
     before, after = np.array(row["losses_before"])[honest], np.array(row["losses_after"])[honest]
     assert row["improved"] == pytest.approx(100 * np.mean(after <= before))
@@ -220,8 +221,10 @@ def test_bias_leaves_every_byte_of_the_model_to_rules_that_read_no_loss(tmp_path
     for rule, same in (("fedmgda+", True), ("fedavg", True), ("q-fedavg", False)):
         models = []
         for name in ("none", "bias-loss"):
-            # The attacker takes part in every round either way: only the bias differs.
-            attack = {"name": name, "clients": [0], "always_on": False}
+            # The attacker is sampled like everyone else: only the bias differs.
+            attack = {"name": name}
+            if name != "none":
+                attack |= {"clients": [0], "always_on": False}
             spec = spec_of(attack=attack, rule={"name": rule}, rounds=3)
             folder, _ = finish(tmp_path / rule / name, spec)
             models.append((folder.path / "model.safetensors").read_bytes())
@@ -230,7 +233,7 @@ def test_bias_leaves_every_byte_of_the_model_to_rules_that_read_no_loss(tmp_path
 
 def test_the_pareto_residual_is_recorded_where_it_is_asked_for(tmp_path):
     folder, _ = finish(tmp_path, spec_of(evaluation={"every": 2, "pareto": True}, rounds=4))
-    residuals = [row["pareto_residual"] for row in folder.records("evaluations")]
+    residuals = [row["pareto_residual"] for row in folder.records.read("evaluations")]
     assert len(residuals) == 3
     assert all(residual > 0 for residual in residuals)
 
@@ -251,3 +254,83 @@ def test_a_diverged_model_is_recorded_and_not_a_crash(tmp_path):
     folder, _ = finish(tmp_path, spec_of(clients=clients, rule={"name": "fedavg"}, rounds=3))
     assert folder.done
     assert replace(folder.spec(), seed=1).seed == 1
+
+
+def stopped_at_7(path):
+    folder = RunFolder.create(path, spec_of())
+    for step in execute(folder):
+        if step.round_num == 7:
+            break
+    return folder
+
+
+@pytest.mark.parametrize("name", ["rounds", "evaluations"])
+@pytest.mark.parametrize("junk", [b"5\n", b"{}\n", b'{"round":"x"}\n', b"\xff\x00\n", None])
+def test_a_damaged_record_is_one_sentence(tmp_path, name, junk):
+    folder = stopped_at_7(tmp_path)
+    path = tmp_path / f"{name}.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]) if junk is None else junk + b"".join(lines[1:]))
+    with pytest.raises(StoreError, match="is not what a run leaves after round 7"):
+        list(execute(folder))
+
+
+def test_damaged_timings_stop_nothing(finished, tmp_path):
+    folder = stopped_at_7(tmp_path)
+    (tmp_path / "timings.jsonl").write_bytes(b"junk\n{}\n")
+    list(execute(folder))
+    assert results(tmp_path) == results(finished[0].path)
+
+
+def test_what_a_crash_left_behind_the_checkpoint_is_cut_off(finished, tmp_path):
+    folder = stopped_at_7(tmp_path)
+    with (tmp_path / "rounds.jsonl").open("ab") as file:
+        file.write(bytes(100) + b"\n5\n")
+    list(execute(folder))
+    assert results(tmp_path) == results(finished[0].path)
+
+
+@pytest.mark.parametrize("change", ["seed = 0", 'name = "fedmgda+"', "rounds = 12"])
+def test_a_run_is_not_resumed_under_another_spec(tmp_path, change):
+    folder = stopped_at_7(tmp_path)
+    other = {"seed = 0": "seed = 1", "rounds = 12": "rounds = 5"}.get(change, 'name = "mgda-prox"')
+    text = (tmp_path / "spec.toml").read_text()
+    (tmp_path / "spec.toml").write_text(text.replace(change, other))
+    (tmp_path / "partition.npz").unlink()
+    with pytest.raises(StoreError, match="it belongs to another spec"):
+        list(execute(folder))
+
+
+def test_a_run_is_resumed_with_another_engine(finished, tmp_path):
+    folder = stopped_at_7(tmp_path)
+    text = (tmp_path / "spec.toml").read_text()
+    (tmp_path / "spec.toml").write_text(text.replace("workers = 1", "workers = 2"))
+    list(execute(folder))
+    assert results(tmp_path) == results(finished[0].path)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"[]", b"{}"])
+def test_a_missing_summary_can_be_written_again(finished, tmp_path, content):
+    folder, _ = finish(tmp_path, spec_of())
+    if content is None:
+        (tmp_path / "summary.json").unlink()
+    else:
+        (tmp_path / "summary.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"is missing or damaged; delete .*DONE"):
+        folder.summary()
+    (tmp_path / "DONE").unlink()
+    list(execute(folder))
+    assert results(tmp_path) == results(finished[0].path)
+
+
+def test_a_folder_left_by_a_full_disk_at_its_start_is_taken_up(finished, tmp_path):
+    (tmp_path / "environment.json").write_text("{}")
+    (tmp_path / ".spec.toml.99.tmp").write_text("half")
+    finish(tmp_path, spec_of())
+    assert results(tmp_path) == results(finished[0].path)
+
+
+def test_the_summary_calls_no_loss_the_worst_or_the_best(finished):
+    loss = finished[0].summary()["honest"]["loss"]
+    assert loss["min"] <= loss["percentile_5"] <= loss["percentile_95"] <= loss["max"]
+    assert not {"worst_5_percent", "best_5_percent", "worst_k", "best_k", "jain"} & loss.keys()

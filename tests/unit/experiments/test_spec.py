@@ -58,6 +58,11 @@ def test_a_resolved_spec_survives_toml_and_resolves_to_itself(rule, compat, tmp_
         ({"attack": {"name": "scale-loss", "bias": 1.0}}, "attack.bias does not apply"),
         ({"attack": {"name": "bias-loss", "clients": list(range(11))}}, "than the 10 of a round"),
         ({"server": {"schedule": "harmonic"}}, "needs server.curvature"),
+        ({"clients": {"client_lr": 10**400}}, "client_lr must be a finite number, got 1000"),
+        ({"clients": {"batch_size": 10**400}}, "clients.batch_size must be a whole number"),
+        ({"engine": {"client_timeout": 1e308}}, "engine.client_timeout must lie in (0, 1e+07]"),
+        ({"attack": {"name": "scale-loss", "clients": []}}, "attack.clients is empty"),
+        ({"attack": {"factor": 3.0}}, "attack.factor does not apply to 'none'"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_refused_in_one_sentence(table, message):
@@ -100,6 +105,10 @@ def test_overrides_are_toml_or_bare_words():
     }
 
 
+def test_an_override_sets_one_key_only():
+    assert with_overrides({}, ["rounds=3\nseed=5"]) == {"rounds": "3\nseed=5"}
+
+
 @pytest.mark.parametrize("override", ["rule.name", "=3", "  "])
 def test_a_malformed_override_is_refused(override):
     with pytest.raises(SpecError, match=r"must have the form section.key=value"):
@@ -126,6 +135,14 @@ def test_files_that_are_not_specs(tmp_path):
     broken.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(SpecError, match="not a text in UTF-8"):
         read_toml(broken)
+    for text in ("a = " + "9" * 5000, "a = " + "[" * 3000):
+        broken.write_text(text)
+        with pytest.raises(SpecError, match="is not valid TOML"):
+            read_toml(broken)
+    broken.write_bytes(b"\xef\xbb\xbfrounds = 3")
+    assert read_toml(broken) == {"rounds": 3}
+    with pytest.raises(DataError, match="is not a file"):
+        read_toml(tmp_path)
     broken.write_bytes(b"#" * (2 << 20))
     with pytest.raises(SpecError, match="too many for a spec"):
         read_toml(broken)

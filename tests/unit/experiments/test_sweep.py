@@ -1,5 +1,7 @@
 import json
 import math
+import os
+import signal
 
 import pytest
 
@@ -59,6 +61,9 @@ def test_folder_names_are_safe():
         ({"grid": {"rounds": [3, 3]}}, "share the folder"),
         ({"grid": {"rule.epsilom": [1]}}, "did you mean 'rule.epsilon'?"),
         ({"variants": [{"rounds": 2}]}, "needs a label"),
+        ({"variants": 3}, "sweep.variants must be a list of tables"),
+        ({"variants": {}}, "sweep.variants must be a list of tables"),
+        ({"grid": [1]}, "sweep.grid a table of lists"),
     ],
 )
 def test_a_bad_sweep_is_refused_before_anything_runs(sweep, message):
@@ -89,6 +94,38 @@ def test_an_unfinished_cell_has_an_empty_row(tmp_path):
     rows = collection.write_table()
     assert rows[0].runs == 0
     assert math.isnan(rows[0].means["average %"])
+
+
+@pytest.mark.parametrize("sweep", [3, []])
+def test_a_sweep_that_is_no_table_is_refused(sweep):
+    with pytest.raises(SpecError, match="sweep must be a table of keys"):
+        plan_sweep(SMALL | {"sweep": sweep})
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_fails_is_named_and_the_others_go_on(tmp_path, jobs):
+    runs = plan_sweep(small(seeds=[0, 1, 2]))
+    collection = Collection(tmp_path, runs)
+    (tmp_path / "seed=1" / "checkpoints").write_text("a file where a folder should be")
+    states = list(collection.execute(jobs))
+    failed = [state for state in states if state.error]
+    assert [state.index for state in failed] == [1]
+    assert sorted(state.index for state in states if state.finished) == [0, 2]
+    assert "NaN" not in (collection.write_table() and (tmp_path / "summary.json").read_text())
+
+
+def test_a_run_whose_process_is_killed_is_a_failure(tmp_path):
+    collection = Collection(tmp_path, plan_sweep(small(seeds=[0, 1]) | {"rounds": 300}))
+    states, killed = [], None
+    for state in collection.execute(2):
+        states.append(state)
+        if killed is None and state.index == 1 and state.round_num == 3:
+            killed = int((tmp_path / "seed=1" / "lock").read_text())
+            os.kill(killed, signal.SIGKILL)
+    ends = {state.index: state for state in states if state.finished or state.error}
+    assert ends[0].finished
+    assert "ended with code -9" in ends[1].error
+    assert ends[1].exit_code == 1
 
 
 def test_the_demo_is_what_the_readme_says():

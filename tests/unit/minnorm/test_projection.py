@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,23 @@ POINTS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=20).map(np.array)
 
 def test_the_released_code_gets_this_one_wrong() -> None:
     assert project_onto_simplex(np.array([1.4, 0.25])).tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "point", [[1e30, 0.0, -1e30], [1.7e308, -1.7e308, 1.6e308], [1e300, 1e299, 0.0]]
+)
+def test_one_dominating_entry_is_that_vertex(point: list[float]) -> None:
+    assert project_onto_simplex(np.array(point)).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_equal_huge_entries_share() -> None:
+    assert project_onto_simplex(np.array([1e308, -1e308, 1e308])).tolist() == [0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize("junk", [np.nan, np.inf, -np.inf])
+def test_a_point_that_is_not_finite_is_refused(junk: float) -> None:
+    with pytest.raises(ValueError, match=f"point must be finite, got {junk} in coordinate 1"):
+        project_onto_simplex(np.array([0.0, junk]))
 
 
 @given(POINTS)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -52,7 +54,23 @@ def test_participants_without_weight_do_not_move_the_model():
     assert result.norm == 0.0
 
 
-@pytest.mark.parametrize("options", [{"gamma_w": 0.0}, {"gamma_lambda": -1.0}, {"gamma_w": np.nan}])
+@pytest.mark.parametrize("stranger", [-1, 2])
+def test_a_client_it_was_not_started_with_is_refused(stranger):
+    cohort = replace(cohort_of([[1.0], [2.0]]), client_ids=(0, stranger))
+    with pytest.raises(ValueError, match=f"client_ids must lie in 0 to 1, .* got {stranger}"):
+        AFL().step(cohort, AFL().init(2))
+
+
+@pytest.mark.parametrize("losses", [[1e30, 2e30], [0.1, 1e308], [1e308, 1.5e308]])
+def test_a_climb_beyond_float64_ends_at_the_larger_loss(losses):
+    rule = AFL(gamma_lambda=1e300)
+    _, state = rule.step(cohort_of([[1.0], [1.0]], losses=losses), rule.init(3))
+    assert state["lam"].tolist() == [0.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "options", [{"gamma_w": 0.0}, {"gamma_lambda": -1.0}, {"gamma_w": np.nan}, {"gamma_w": "fast"}]
+)
 def test_bad_options_are_refused(options):
     with pytest.raises(ValueError, match="must be"):
         AFL(**options)

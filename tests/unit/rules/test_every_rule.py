@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cohorts import RULES, aggregate, cohort_of, cohorts
-from fedmgda.rules import AFL, QFedAvg
+from fedmgda.rules import AFL, FedAvg, FedMGDA, QFedAvg
 
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 
@@ -83,6 +83,40 @@ def test_huge_finite_float32_values_stay_finite(rule):
 
 
 @every_rule
+def test_whole_numbers_are_numbers(rule):
+    updates = [[1, 0, 2], [0, 9, -1]]
+    result = aggregate(rule, cohort_of(updates, dtype=np.int64))
+    np.testing.assert_array_equal(result.direction, aggregate(rule, cohort_of(updates)).direction)
+    assert result.direction.dtype == np.float64
+
+
+@every_rule
+def test_float64_values_whose_squares_overflow_are_combined_or_refused(rule):
+    cohort = cohort_of([[1e200, 0.0], [0.0, 9.0]])
+    if rule == FedMGDA(normalize=False):  # λ needs the squares themselves
+        with pytest.raises(ValueError, match="squares in the range of float64, row 0 is not"):
+            aggregate(rule, cohort)
+    else:
+        result = aggregate(rule, cohort)
+        assert np.isfinite(result.direction).all()
+        assert np.isfinite(result.norm)
+        assert (result.inner >= 0.0).all()
+
+
+@every_rule
+@pytest.mark.parametrize("row", [0, 2])
+def test_nan_that_slipped_past_the_gate_is_refused_or_shown(rule, row):
+    updates = np.array([[1.0, 2.0], [0.0, 9.0], [1.0, 1.0]])
+    updates[row, 0] = np.nan
+    try:
+        result = aggregate(rule, cohort_of(updates))
+    except ValueError as error:
+        assert "must be finite" in str(error) or "norm nan" in str(error)  # noqa: PT017
+    else:
+        assert result.sacrificed == (0, 1, 2)
+
+
+@every_rule
 def test_a_rule_is_a_value(rule):
     assert rule == replace(rule)
     assert hash(rule) == hash(replace(rule))
@@ -97,3 +131,27 @@ def test_bias_added_to_losses_moves_only_the_rules_that_read_losses(cohort):
         same = np.array_equal(aggregate(rule, cohort).direction, aggregate(rule, biased).direction)
         reads_losses = isinstance(rule, QFedAvg | AFL)
         assert same or reads_losses, name
+
+
+@pytest.mark.parametrize(
+    ("rule", "options", "names"),
+    [
+        (FedAvg, {"center": "exmples"}, "'uniform', 'examples', got 'exmples'"),
+        (FedMGDA, {"center": "exmples"}, "'uniform', 'examples', got 'exmples'"),
+        (FedAvg, {"zero_update": "dorp"}, "'drop', 'stall', 'error', got 'dorp'"),
+        (FedMGDA, {"zero_update": "dorp"}, "'drop', 'stall', 'error', got 'dorp'"),
+        (QFedAvg, {"loss_scale": "men"}, "'mean', 'batch-sum', 'sum', got 'men'"),
+    ],
+)
+def test_a_misspelt_option_is_refused_with_the_names(rule, options, names):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} must be one of {names}"):
+        rule(**options)
+
+
+@pytest.mark.parametrize("rule", [QFedAvg(lipschitz=1.0), AFL()])
+@pytest.mark.parametrize("loss", [np.nan, np.inf, -1.0])
+def test_a_rule_that_reads_losses_refuses_what_is_none(rule, loss):
+    with pytest.raises(
+        ValueError, match=r"losses must be finite and zero or positive, got .* row 1"
+    ):
+        aggregate(rule, cohort_of([[1.0], [2.0]], losses=[1.0, loss]))

@@ -154,7 +154,15 @@ class TestZeroUpdates:
         with pytest.raises(ZeroUpdateError, match=r"client 0 is zero.*'drop'"):
             FedMGDA(zero_update="error").aggregate(self.cohort)
 
-    @pytest.mark.parametrize("rule", [FedMGDA(), FedMGDA(epsilon=0.0), FedAvg(normalize=True)])
+    @pytest.mark.parametrize(
+        "rule",
+        [
+            FedMGDA(),
+            FedMGDA(epsilon=0.0),
+            FedAvg(normalize=True),
+            FedAvg(normalize=True, center="examples"),
+        ],
+    )
     def test_all_zero_keeps_the_model(self, rule):
         result = rule.aggregate(cohort_of(np.zeros((3, 2))))
         assert result.norm == 0.0

@@ -62,19 +62,45 @@ def test_loss_scales_multiply_the_mean_loss():
         np.testing.assert_allclose(ours.direction, same.direction, rtol=1e-9)
 
 
-def test_batch_sum_of_a_full_batch_is_the_mean():
+@pytest.mark.parametrize("batch_size", [None, 10**400])
+def test_batch_sum_of_a_full_batch_is_the_mean(batch_size):
     cohort = cohort_of([[1.0], [3.0]], losses=[0.5, 0.25], num_examples=[400, 25])
-    one = QFedAvg(q=1.0, lipschitz=1.0, loss_scale="batch-sum").aggregate(cohort)
+    rule = QFedAvg(q=1.0, lipschitz=1.0, loss_scale="batch-sum", batch_size=batch_size)
     other = QFedAvg(q=1.0, lipschitz=1.0).aggregate(cohort)
-    np.testing.assert_array_equal(one.direction, other.direction)
+    np.testing.assert_array_equal(rule.aggregate(cohort).direction, other.direction)
+
+
+def test_a_square_beyond_float64_is_divided_by_its_loss_before_it_overflows():
+    cohort = cohort_of([[1e160], [0.0]], losses=[1e40, 1e40])
+    result = QFedAvg(q=1.0, lipschitz=1.0).aggregate(cohort)
+    assert result.direction == pytest.approx([1e-120])  # F / (L ‖g‖), the damping being 1e280
+
+
+@pytest.mark.parametrize("scale", ["sum", "batch-sum"])
+def test_a_total_loss_beyond_float64_is_the_largest_there_is(scale):
+    cohort = cohort_of([[1.0], [3.0]], losses=[1e308, 1.0], num_examples=[1e6, 1e6])
+    rule = QFedAvg(q=1.0, lipschitz=1.0, loss_scale=scale, batch_size=10)
+    assert rule.aggregate(cohort).direction == pytest.approx([1.0])
+
+
+def test_q_zero_is_fedavg_for_losses_as_different_as_can_be():
+    cohort = cohort_of([[1e300], [3.0]], losses=[1e308, 0.0])
+    ours = QFedAvg(q=0.0, lipschitz=1.0).aggregate(cohort).direction
+    np.testing.assert_array_equal(ours, FedAvg().aggregate(cohort).direction)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"q": -1.0, "lipschitz": 1.0}, "q must be zero or positive, got -1.0"),
-        ({"lipschitz": 0.0}, "lipschitz must be positive or '1/eta', got 0.0"),
+        ({"q": -1.0, "lipschitz": 1.0}, "q must be zero or positive and finite, got -1.0"),
+        ({"lipschitz": 0.0}, "lipschitz must be positive and finite, or '1/eta', got 0.0"),
+        ({"lipschitz": "1/eat"}, "lipschitz must be positive and finite, or '1/eta', got 1/eat"),
+        ({"lipschitz": 10**400}, "lipschitz must be positive and finite, or '1/eta', got 10"),
         ({}, "needs client_lr"),
+        ({"client_lr": 0.0}, "client_lr must be positive and finite, got 0.0"),
+        ({"client_lr": -1.0, "lipschitz": 1.0}, "client_lr must be positive and finite, got -1.0"),
+        ({"client_lr": np.inf}, "client_lr must be positive and finite, got inf"),
+        ({"lipschitz": 1.0, "batch_size": 0}, "batch_size must be at least 1 or None, got 0"),
     ],
 )
 def test_bad_options_are_refused(options, message):

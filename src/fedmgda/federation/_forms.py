@@ -1,0 +1,45 @@
+"""What came instead of a number or an array: each function returns the reason, or None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["not_real", "not_text", "not_whole", "unlike"]
+
+
+def not_whole(name: str, value: object) -> str | None:
+    """Say why a value is not a whole number of 64 bits."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return f"{name} is a {type(value).__name__}, not a whole number"
+    return None if -(2**63) <= int(value) < 2**63 else f"{name} does not fit 64 bits"
+
+
+def not_real(name: str, value: object) -> str | None:
+    """Say why a value cannot be a float64; NaN and infinity can."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return f"{name} is a {type(value).__name__}, not a real number"
+    try:
+        float(value)
+    except OverflowError:
+        return f"{name} does not fit a float64"
+    return None
+
+
+def not_text(name: str, value: object) -> str | None:
+    """Say why a value is not a string."""
+    return None if isinstance(value, str) else f"{name} is a {type(value).__name__}, not a string"
+
+
+def unlike(
+    name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any] | None = None
+) -> str | None:
+    """Say why a value is not an array of exactly this shape and dtype; None is any real dtype."""
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
+        return f"{name} is a {type(array).__name__}, not a plain array"
+    fits = array.dtype.kind in "iuf" if dtype is None else array.dtype == dtype
+    if fits and array.shape == shape:
+        return None
+    wanted = "real" if dtype is None else dtype
+    return f"{name} is {array.dtype} of shape {array.shape}, not {wanted} of shape {shape}"
