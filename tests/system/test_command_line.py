@@ -172,7 +172,7 @@ def test_help_and_version(tmp_path):
 def test_a_signal_leaves_a_folder_that_resumes_to_the_same_bytes(
     spec, tmp_path, number, code, workers
 ):
-    spec.write_text(SPEC.replace("rounds = 4", "rounds = 80"))
+    spec.write_text(SPEC.replace("rounds = 4", "rounds = 40"))
     command = [
         "run",
         "spec.toml",
