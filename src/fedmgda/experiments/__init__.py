@@ -1,11 +1,11 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
-from fedmgda.experiments._build import resolve
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._run import Progress, execute
 from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec

@@ -20,8 +20,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import SpecError
-from fedmgda.experiments._build import resolve
 from fedmgda.experiments._parse import parse, suggest
+from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._toml import merged, to_toml
 

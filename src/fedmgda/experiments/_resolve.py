@@ -1,0 +1,86 @@
+"""From what a user wrote to everything a run means."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
+
+from fedmgda._errors import SpecError
+from fedmgda.experiments._build import build_attack, build_rule
+from fedmgda.experiments._defaults import resolve_data, resolve_model
+from fedmgda.experiments._participants import clients_per_round, resolve_participation
+from fedmgda.rules import PRESETS
+
+if TYPE_CHECKING:
+    from fedmgda.experiments._spec import AttackSpec, Spec
+
+__all__ = ["resolve"]
+
+
+def resolve(spec: Spec) -> Spec:
+    """Fill in what the rule and `compat` decide, and refuse what does not go together.
+
+    Resolving a resolved spec changes nothing.
+    """
+    preset = PRESETS[spec.rule.name]
+    released = spec.compat == "released-code"
+    data = resolve_data(spec)
+    clients = replace(
+        resolve_participation(spec.clients, data),
+        momentum=_first(spec.clients.momentum, 0.5 if released else 0.0),
+        mu=_first(spec.clients.mu, preset.mu),
+        prox_convention=spec.clients.prox_convention or ("full" if released else "half"),
+    )
+    evaluation = replace(
+        spec.evaluation,
+        # The released code evaluates after rounds 1, 11, ..., and reports the last of those.
+        offset=_first(spec.evaluation.offset, 1 if released else 0),
+        last=_first(spec.evaluation.last, not released),
+    )
+    resolved = replace(
+        spec,
+        data=data,
+        model=resolve_model(spec.model, data),
+        clients=clients,
+        attack=_resolve_attack(spec.attack),
+        evaluation=evaluation,
+    )
+    _check(resolved)
+    options: Any = build_rule(resolved)
+    chosen = {f.name for f in fields(spec.rule)} & set(preset.options)
+    rule = replace(spec.rule, **{name: getattr(options, name) for name in chosen})
+    return replace(resolved, rule=rule)
+
+
+def _resolve_attack(spec: AttackSpec) -> AttackSpec:
+    """Fill in who attacks and how hard; refuse options that would be ignored."""
+    used = {"scale-loss": "factor", "scale-update": "factor", "bias-loss": "bias"}.get(spec.name)
+    applicable = {"name"} if used is None else {"name", "clients", "always_on", used}
+    for f in fields(spec):
+        if f.name not in applicable and getattr(spec, f.name) is not None:
+            raise SpecError(f"attack.{f.name} does not apply to {spec.name!r}; leave it out.")
+    if used is None:
+        return spec
+    clients = (0,) if spec.clients is None else spec.clients
+    if not clients:
+        raise SpecError(
+            f"attack.clients is empty; say who attacks, or use 'none' for {spec.name!r}."
+        )
+    spec = replace(spec, clients=clients, always_on=_first(spec.always_on, True))
+    return replace(spec, **{used: getattr(build_attack(spec), used)})
+
+
+def _check(spec: Spec) -> None:
+    """Refuse what does not go together, as far as it is known before the data is read."""
+    if spec.data.num_clients is not None:
+        clients_per_round(spec, spec.data.num_clients)
+    if spec.server.schedule == "harmonic" and spec.server.curvature is None:
+        raise SpecError("server.schedule = 'harmonic' needs server.curvature, the c of 2/(c(t+2)).")
+    if spec.server.curvature is not None and spec.server.schedule != "harmonic":
+        raise SpecError("server.curvature applies to server.schedule = 'harmonic' only.")
+    if not spec.evaluation.last and spec.rounds < (spec.evaluation.offset or 0):
+        raise SpecError("evaluation.offset lies after the last round; nothing would be evaluated.")
+
+
+def _first(value: Any, default: Any) -> Any:
+    return default if value is None else value
