@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-from fedmgda._errors import DataError, SpecError, StoreError
+from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
 from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
 
 
@@ -113,6 +113,40 @@ def wrong():
 
 def nothing():
     return None
+
+def stops():
+    raise SystemExit(0)
+
+def raises():
+    raise KeyError("no such hospital")
+
+def changed(**changes):
+    import dataclasses
+    return dataclasses.replace(make(), **changes)
+
+def negative():
+    return changed(train=tuple(rows - 30 for rows in make().train))
+
+def overlapping():
+    return changed(test=make().train)
+
+def nameless():
+    return changed(client_names=("a",))
+
+def unlabelled():
+    return changed(targets=make().targets + 7)
+
+def nan():
+    return changed(features=make().features * np.nan)
+
+def empty():
+    return changed(train=(np.empty(0, np.int64), *make().train[1:]))
+
+def texts():
+    return changed(features=make().features.astype(str))
+
+def nobody():
+    return changed(train=(), validation=(), test=())
 """
 
 
@@ -133,6 +167,44 @@ def test_functions_of_the_users_own_make_data_and_model(tmp_path, own_module, wo
         engine={"workers": workers},
     )
     assert folder.summary()["honest"]["users"] == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("stops", "raised SystemExit"),
+        ("raises", "raised KeyError: 'no such hospital'"),
+        ("negative", "row numbers must lie in 0..59"),
+        ("overlapping", "is in more than one place"),
+        ("nameless", "it has 3 clients and 1 names"),
+        ("unlabelled", "targets must lie in 0..1"),
+        ("nan", "features hold NaN or Inf"),
+        ("empty", "client 0 has nothing to train on"),
+        ("texts", "not numbers"),
+        ("nobody", "it has no clients"),
+    ],
+)
+def test_a_federation_that_would_fail_or_lie_is_refused(tmp_path, own_module, name, message):
+    with pytest.raises((DataError, SpecError)) as caught:
+        train(tmp_path, {"name": f"my_federation:{name}"})
+    assert message in str(caught.value)
+
+
+def test_a_run_in_which_every_round_failed_is_not_a_finished_one(tmp_path, own_module):
+    # Batch norm cannot train on a last batch of one example.
+    with pytest.raises(FederationStalledError, match="No usable update in any of the 3 rounds"):
+        train(
+            tmp_path,
+            {"name": "my_federation:make"},
+            model={"name": "my_federation:net"},
+            clients={"batch_size": 5},
+        )
+
+
+def test_made_up_clients_are_pointed_out(tmp_path, hospitals):
+    data = {"path": hospitals, "target": "diagnosis", "features": ["area"]}
+    _, steps = train(tmp_path, data)
+    assert "No data.client is given, so 10 clients are made up" in steps[0].notes[-1]
 
 
 @pytest.mark.parametrize(

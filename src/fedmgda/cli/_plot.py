@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from fedmgda._errors import StoreError
+from fedmgda._errors import SpecError, StoreError
 from fedmgda.cli._console import err, out
 from fedmgda.experiments import (
     RunFolder,
@@ -37,6 +37,8 @@ def plot(
     ] = None,
 ) -> None:
     """Draw the partition: how many examples of each label each client trains on."""
+    if picture.suffix.lower() not in {".png", ".pdf", ".svg"}:
+        raise SpecError(f"The picture must end in .png, .pdf or .svg, got {str(picture)!r}.")
     table = read_toml(source / "spec.toml" if source.is_dir() else source)
     table = {key: value for key, value in table.items() if key != "sweep"}
     data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
@@ -44,9 +46,9 @@ def plot(
         RunFolder.open(source).check_partition(data)
     for note in notes:
         err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+    figure = partition_heatmap(data)
     try:
-        partition_heatmap(data).savefig(picture, dpi=150)
-    except (OSError, ValueError) as error:  # ValueError: an ending matplotlib does not know
-        reason = getattr(error, "strerror", None) or error
-        raise StoreError(f"The picture {picture} cannot be written: {reason}.") from error
+        figure.savefig(picture, dpi=150)
+    except OSError as error:
+        raise StoreError(f"The picture {picture} cannot be written: {error.strerror}.") from error
     out.print(f"{data.num_clients} clients of {escape(data.name)}: {escape(str(picture))}")

@@ -1,5 +1,6 @@
 """Data as federations: sources, partitions and local splits."""
 
+from fedmgda.data._check import check_federation
 from fedmgda.data._digits import load_digits
 from fedmgda.data._dirichlet import dirichlet_partition, quantity_skew_partition
 from fedmgda.data._examples import Examples
@@ -26,6 +27,7 @@ __all__ = [
     "Table",
     "Task",
     "TextSplit",
+    "check_federation",
     "dirichlet_partition",
     "encode_table",
     "encode_text",

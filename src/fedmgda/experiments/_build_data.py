@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._entry import is_entry, load_entry
-from fedmgda._errors import SpecError
+from fedmgda._errors import DataError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda.data import (
     Examples,
     FederatedData,
     Table,
+    check_federation,
     dirichlet_partition,
     federate,
     iid_partition,
@@ -25,6 +26,7 @@ from fedmgda.data import (
     quadratic_federation,
     quantity_skew_partition,
     shard_partition,
+    sources,
     synthetic_federation,
 )
 
@@ -49,14 +51,36 @@ def build_data(spec: Spec) -> tuple[FederatedData, tuple[str, ...]]:
     hands, names = _deal(spec.data, loaded, generator(spec.seed, Stream.PARTITION))
     how: Any = spec.data.local_split or "shuffled"
     data = federate(loaded, hands, seed=spec.seed, how=how, client_names=names)
-    return data, loaded.notes if isinstance(loaded, Table) else ()
+    return data, _notes(spec.data, loaded)
+
+
+def _notes(spec: DataSpec, loaded: Examples | Table) -> tuple[str, ...]:
+    """Return what a user should know about a table of their own."""
+    notes = loaded.notes if isinstance(loaded, Table) else ()
+    if spec.name != "table" or spec.client is not None or spec.partition == "natural":
+        return notes
+    made_up = (
+        f"No data.client is given, so {spec.num_clients} clients are made up by the partition "
+        f"{spec.partition!r}; name the column that says whose each row is, if there is one."
+    )
+    return (*notes, made_up)
+
+
+def _intact(name: str) -> Path:
+    """Return the folder of a small data set, read and compared with its checksums every time."""
+    report = sources.verify(name)
+    wrong = [check.file for check in report.checks if not check.ok]
+    if wrong:
+        raise DataError(
+            f"{wrong[0]} in {report.folder} is not what it should be; bring it into the cache "
+            f"again with: fedmgda data fetch {name}"
+        )
+    return sources.dataset_folder(name)
 
 
 def _load(  # noqa: C901, PLR0911, PLR0912 (one case per name: the registry a reader can see)
     spec: Spec,
 ) -> Examples | Table | FederatedData:
-    from fedmgda.data import sources  # noqa: PLC0415 (only some data sets need it)
-
     data, seed = spec.data, spec.seed
     split: Any = data.local_split
     match data.name:
@@ -69,10 +93,11 @@ def _load(  # noqa: C901, PLR0911, PLR0912 (one case per name: the registry a re
         case "cifar10":
             return sources.load_cifar10()
         case "adult":
+            _intact("adult")
             shift = data.index_shift or 0
             return sources.load_adult(index_shift=shift, local_split=split, seed=seed)
         case "shakespeare":
-            texts = sources.dataset_folder("shakespeare")
+            texts = _intact("shakespeare")
             roles = data.num_clients or 31
             return load_shakespeare(texts, num_roles=roles, seed=seed, split=split)
         case "femnist":
@@ -102,12 +127,19 @@ def _load(  # noqa: C901, PLR0911, PLR0912 (one case per name: the registry a re
 def _from_entry(name: str) -> FederatedData:
     if not is_entry(name):
         raise SpecError(f"data.name = {name!r} is no data set.")
-    made = load_entry(name, "data.name")()
+    try:
+        made = load_entry(name, "data.name")()
+    except SpecError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a function of the user's own may do
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise SpecError(f"data.name = {name!r} raised {reason}; correct the function.") from error
     if not isinstance(made, FederatedData):
         raise SpecError(
             f"data.name = {name!r} must return a fedmgda.FederatedData, "
             f"got an object of type {type(made).__name__}."
         )
+    check_federation(made)
     return made
 
 

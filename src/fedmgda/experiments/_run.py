@@ -91,11 +91,22 @@ class _Run:
             for server, record in simulate(self._federation, self._server):
                 yield self._progress(self._record(server, record))
                 if server.round_num == self._spec.rounds:
+                    self._require_one_good_round()
                     return
         except (Interrupted, FederationStalledError):
             with self._writing():
                 self._save()
             raise
+
+    def _require_one_good_round(self) -> None:
+        """Refuse to call a run finished that never moved the model."""
+        if self._server.failed_rounds == self._spec.rounds:
+            reasons = self._folder.records.read("rounds")[-1]["quarantined"]
+            why = f" (client {reasons[0]['client_id']}: {reasons[0]['reason']})" if reasons else ""
+            raise FederationStalledError(
+                f"No usable update in any of the {self._spec.rounds} rounds{why}; "
+                "the model is the initial one. Look at the quarantined clients."
+            )
 
     def finish(self, build: Callable[[], nn.Module], names: tuple[str, ...] | None) -> None:
         """Write what a finished run leaves behind."""

@@ -79,9 +79,16 @@ def simulate(
         if server.failed_rounds >= federation.max_failed_rounds:
             raise FederationStalledError(
                 f"No usable update in {server.failed_rounds} rounds in a row, up to round "
-                f"{server.round_num} (last: {record.failed}); the model is that of round "
+                f"{server.round_num} ({_why(record)}); the model is that of round "
                 f"{server.round_num - server.failed_rounds}. Look at the quarantined clients."
             )
+
+
+def _why(record: RoundRecord) -> str:
+    if not record.quarantined:
+        return str(record.failed)
+    first = record.quarantined[0]
+    return f"client {first.client_id}: {first.reason}"
 
 
 def run_round(federation: Federation, server: ServerState) -> tuple[ServerState, RoundRecord]:
