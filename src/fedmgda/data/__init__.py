@@ -7,8 +7,9 @@ from fedmgda.data._examples import Examples
 from fedmgda.data._federate import federate
 from fedmgda.data._federated import FederatedData, Pixels, Split
 from fedmgda.data._femnist import load_femnist
-from fedmgda.data._files import load_folder, load_npz, load_own
+from fedmgda.data._files import load_folder, load_own
 from fedmgda.data._label_quantity import label_quantity_partition
+from fedmgda.data._npz import load_npz
 from fedmgda.data._partitions import iid_partition, natural_partition, shard_partition
 from fedmgda.data._shakespeare import VOCABULARY, TextSplit, encode_text, load_shakespeare
 from fedmgda.data._splits import LocalSplit, split_locally

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["RawColumn", "RawTable", "read_columns"]
 
 RawColumn: TypeAlias = "list[str] | NDArray[np.float64]"
-"""Texts of a file without types, or numbers of one with them; NaN and "" are missing."""
+"""Texts of a file without types, or of integers beyond float64; else numbers. NaN and "" miss."""
 
 _MAX_BYTES = 2**31
 
@@ -144,6 +144,8 @@ def _parquet_column(file: str, name: str, column: Any) -> RawColumn:
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     values = column.to_pylist()
     if any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_decimal)):
+        if not types.is_floating(kind) and not all(map(_fits, values)):
+            return ["" if v is None else str(int(v) if v == int(v) else v) for v in values]
         return np.array([np.nan if v is None else float(v) for v in values])
     if types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind):
         return ["" if value is None else str(value).strip() for value in values]
@@ -151,3 +153,8 @@ def _parquet_column(file: str, name: str, column: Any) -> RawColumn:
         f"Column {name!r} of {file} has the type {kind}; turn it into a number or a text, or leave "
         "it out of data.features."
     )
+
+
+def _fits(value: Any) -> bool:
+    """Say whether float64 keeps a value: it would merge the ids 2**53 and 2**53 + 1."""
+    return value is None or value != int(value) or value == float(value)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Table", "encode_table", "encode_targets"]
 
 _MAX_BYTES = 2**33
+_MANY_CATEGORIES = 50
 
 
 @final
@@ -75,12 +76,23 @@ class Table:
             for column in self.columns
             if column.num_missing
         ]
+        notes += [
+            f"Column {column.name!r} of {self.name} is encoded as {len(column.categories)} "
+            f"categories, such as {column.categories[0]!r:.40}; leave it out of data.features if "
+            "it is an id, a date or a number."
+            for column in self.columns
+            if column.categories is not None and self._has_many(column)
+        ]
         if self.class_names is None:
             notes.append(
                 f"The target {self.target!r} of {self.name} is standardised on the training rows: "
                 "a loss of 1 is that of always predicting their mean."
             )
         return tuple(notes)
+
+    def _has_many(self, column: Column) -> bool:
+        count = len(column.categories or ()) - (column.num_missing > 0)
+        return count > _MANY_CATEGORIES or 2 * count > len(self.targets)
 
 
 def encode_table(table: Table, train_rows: Indices) -> NDArray[np.float32]:

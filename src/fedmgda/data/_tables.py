@@ -12,10 +12,11 @@ from fedmgda._errors import DataError, SpecError
 from fedmgda.data._columns import read_columns
 from fedmgda.data._table import Table
 from fedmgda.data._values import (
-    categories_of,
+    classes_of,
     missing_rows,
     numbers_of,
     read_column,
+    shown,
     texts_of,
 )
 
@@ -33,6 +34,7 @@ Task: TypeAlias = Literal["classification", "regression"]
 
 _MAX_CLASSES_GUESSED = 20
 _MIN_ROWS = 3
+_MAX_ID_DIGITS = 18  # longer ones are names, and slow or refused as integers
 
 
 def load_table(
@@ -48,7 +50,7 @@ def load_table(
     A CSV table is UTF-8 with a header, separated by commas, semicolons or tabs. A column whose
     values are numbers in more than nine rows of ten is numeric, and a value in it that is not a
     number is refused; any other column is categorical. Missing values are empty, NA, N/A, NaN,
-    null or "?".
+    null, none, "?", "." or "-".
 
     Args:
         path: The file.
@@ -92,7 +94,7 @@ def make_table(
     return Table(
         name=raw.name,
         columns=tuple(read_column(raw, name) for name in chosen),
-        target=target,
+        target=shown(target),
         targets=targets,
         class_names=class_names,
         groups=groups,
@@ -116,7 +118,7 @@ def _targets(
         if numbers is None:
             raise DataError(f"Column {name!r} of {raw.name} holds texts; regression needs numbers.")
         return numbers.astype(np.float32), None
-    classes, codes = categories_of(raw, name, texts_of(raw.columns[name]))
+    classes, codes = classes_of(raw, name, numeric=numbers is not None)
     if len(classes) == 1:
         raise DataError(
             f"Every row of {raw.name} has the target {classes[0]!r} in column {name!r}; "
@@ -136,7 +138,7 @@ def _groups(raw: RawTable, name: str) -> tuple[Indices, tuple[str, ...]]:
     _check_complete(raw, name, "client")
     texts = texts_of(raw.columns[name])
     names = sorted(set(texts))
-    if all(text.isdecimal() for text in names):
+    if all(text.isdecimal() and len(text) <= _MAX_ID_DIGITS for text in names):
         names.sort(key=int)
     codes = {text: code for code, text in enumerate(names)}
     groups = np.array([codes[text] for text in texts], dtype=np.int64)
@@ -144,21 +146,27 @@ def _groups(raw: RawTable, name: str) -> tuple[Indices, tuple[str, ...]]:
     if counts.min() < _MIN_ROWS:
         few = int(counts.argmin())
         raise DataError(
-            f"Client {names[few]!r} in column {name!r} has {counts[few]} row"
+            f"Client {names[few]!r:.80} in column {name!r} has {counts[few]} row"
             f"{'' if counts[few] == 1 else 's'} ({raw.place(int(np.argmax(groups == few)))}) and "
             f"needs at least {_MIN_ROWS}, to train, validate and test on; remove or merge it."
         )
-    return groups, tuple(names)
+    return groups, tuple(map(shown, names))
 
 
 def _check_complete(raw: RawTable, name: str, what: str) -> None:
-    missing = np.flatnonzero(missing_rows(raw.columns[name]))
+    column = raw.columns[name]
+    missing = np.flatnonzero(missing_rows(column))
     if len(missing):
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        text = "" if isinstance(column, np.ndarray) else column[missing[0]]
+        remedy = f"{text!r} there means missing, so remove these rows or rename it" if text else ""
         raise DataError(
-            f"The {what} in column {name!r} is missing in {raw.place(int(missing[0]))}"
-            f"{f' and {len(missing) - 1} more' if len(missing) > 1 else ''}; remove these rows."
+            f"The {what} in column {name!r} is missing in {raw.place(int(missing[0]))}{more}; "
+            f"{remedy or 'remove these rows'}."
         )
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+    return ", ".join(map(shown, names[:8])) + (
+        f" and {len(names) - 8} more" if len(names) > 8 else ""
+    )

@@ -1,4 +1,6 @@
+import re
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -131,6 +133,33 @@ def test_clients_that_are_numbers_keep_their_order(tmp_path):
     assert load_table(write(tmp_path, text), target="y", client="c").group_names == ("9", "10")
 
 
+def test_long_numbers_of_clients_are_texts(tmp_path):
+    long = "1" * 5000
+    text = "c,x,y\n" + "".join(f"{c},{i},{i % 2}\n" for i, c in enumerate([long] * 3 + ["2"] * 3))
+    table = load_table(write(tmp_path, text), target="y", client="c")
+    assert table.group_names == (long, "2")
+
+
+def test_control_characters_do_not_reach_the_names(tmp_path):
+    text = '"c","x\ny","w","y"\n' + "".join(
+        f'"a\x1b[31m\nb",{i},"u\nv","{kind}r"\n' for i, kind in enumerate(["p", "q\n"] * 2)
+    )
+    table = load_table(write(tmp_path, text), target="y", client="c")
+    assert table.group_names == ("a?[31m?b",)
+    assert table.feature_names == ("x?y", "w=u?v")
+    assert table.class_names == ("pr", "q?r")
+
+
+def test_classes_that_are_the_same_number_are_one_class(tmp_path):
+    text = "x,y\n" + "".join(f"1,{v}\n" for v in ("0", "0.0", "1", "1.0", "+1", "-0", "01"))
+    table = load_table(write(tmp_path, text), target="y")
+    assert table.class_names == ("0", "1")
+    assert table.targets.tolist() == [0, 0, 1, 1, 1, 0, 1]
+    text = "x,y\n" + "".join(f"1,{v}\n" for v in ("0.5", "0.50", "1.0"))
+    table = load_table(write(tmp_path, text), target="y", task="classification")
+    assert table.class_names == ("0.5", "1")
+
+
 def test_features_may_be_chosen(tmp_path):
     assert load(tmp_path, features=["ward"]).feature_names == ("ward=A", "ward=B", "ward=C")
 
@@ -188,6 +217,74 @@ def test_a_column_of_names_is_not_encoded(tmp_path):
     assert load_table(path, target="y", features=["x"]).feature_names == ("x",)
 
 
+@pytest.mark.parametrize(
+    "values",
+    [
+        [f"0,{i}" for i in range(100, 110)],
+        [f"{i}.5%" for i in range(10)],
+        [f"{i} %" for i in range(10)],
+        [f"{i},234" for i in range(1, 11)],
+        [f"{i}.234,5" for i in range(1, 11)],
+        ["0,5"] * 6 + ["many"] * 4,
+    ],
+)
+def test_numbers_in_another_notation_are_refused(tmp_path, values):
+    text = "x;y\n" + "".join(f"{value};{i % 2}\n" for i, value in enumerate(values))
+    with pytest.raises(DataError, match=f"Column 'x' of visits.csv has numbers like '{values[0]}'"):
+        load_table(write(tmp_path, text), target="y")
+
+
+def test_plain_numbers_among_texts_are_not_another_notation(tmp_path):
+    text = "x,y\n" + "".join(f"{x},{i % 2}\n" for i, x in enumerate(["0.125", "1.250", "low"] * 3))
+    table = load_table(write(tmp_path, text), target="y")
+    assert table.columns[0].categories == ("0.125", "1.250", "low")
+
+
+def dated(num_days, num_rows):
+    return "day,y\n" + "".join(f"day-{i % num_days},{i % 2}\n" for i in range(num_rows))
+
+
+def test_a_column_of_ids_or_dates_is_refused(tmp_path):
+    with pytest.raises(
+        DataError, match=r"'day' of visits.csv has 21 different values in 41 rows, such as 'day-0'"
+    ):
+        load_table(write(tmp_path, dated(21, 41)), target="y")
+
+
+def test_the_value_shown_of_a_refused_column_is_not_a_plain_number(tmp_path):
+    values = [f"{i}.5" for i in range(30)] + ["12h"] * 10
+    text = "x,y\n" + "".join(f"{value},{i % 2}\n" for i, value in enumerate(values))
+    with pytest.raises(DataError, match="has 31 different values in 40 rows, such as '12h'"):
+        load_table(write(tmp_path, text), target="y")
+
+
+@pytest.mark.parametrize(
+    ("num_days", "num_rows", "noted"),
+    [(21, 42, False), (20, 39, True), (20, 40, False), (50, 200, False), (51, 200, True)],
+)
+def test_a_column_of_many_categories_is_noted(tmp_path, num_days, num_rows, noted):
+    table = load_table(write(tmp_path, dated(num_days, num_rows)), target="y")
+    assert table.num_classes == 2
+    assert len(table.notes) == noted
+    if noted:
+        assert f"'day' of visits.csv is encoded as {num_days} categories" in table.notes[0]
+
+
+@pytest.mark.parametrize("text", [".", "-", "None", "none", "NULL", "NA", "nan", "?", ""])
+def test_the_usual_signs_of_a_missing_value_are_known(tmp_path, text):
+    table = load(tmp_path, VISITS.replace("40,A", f"{text},{text}"))
+    assert [column.num_missing for column in table.columns] == [1, 1]
+    assert table.columns[0].categories is None
+    assert table.columns[1].categories[-1] == "missing"
+    said = (
+        f"missing in row 3 .*; '{re.escape(text)}' there means missing"
+        if text
+        else "missing in row 3"
+    )
+    with pytest.raises(DataError, match=said):
+        load(tmp_path, VISITS.replace("50,B,no", f"50,B,{text}"))
+
+
 def test_a_table_that_would_fill_the_memory_is_refused_before_it_does(tmp_path, monkeypatch):
     table = load(tmp_path)
     monkeypatch.setattr("fedmgda.data._table._MAX_BYTES", 95)
@@ -233,6 +330,23 @@ def test_parquet_gives_the_same_table_as_csv(tmp_path):
     assert table.feature_names == same.feature_names
     rows = np.arange(4)
     assert np.array_equal(encode_table(table, rows), encode_table(same, rows))
+
+
+@pytest.mark.parametrize("kind", ["int64", "uint64", "decimal128"])
+def test_whole_numbers_of_parquet_stay_exact(tmp_path, kind):
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    big = [2**53, 2**53 + 1] * 3
+    exact = pyarrow.decimal128(20, 0) if kind == "decimal128" else getattr(pyarrow, kind)()
+    column = pyarrow.array([Decimal(v) for v in big] if kind == "decimal128" else big, exact)
+    path = tmp_path / "visits.parquet"
+    columns = {"c": column, "x": [*big[:5], None], "y": column}
+    parquet.write_table(pyarrow.table(columns), path)
+    table = load_table(path, target="y", client="c")
+    assert table.group_names == table.class_names == ("9007199254740992", "9007199254740993")
+    assert table.groups.tolist() == table.targets.tolist() == [0, 1] * 3
+    assert table.columns[0].categories is None
+    assert table.columns[0].num_missing == 1
 
 
 def test_parquet_that_cannot_be_used_is_refused(tmp_path):
