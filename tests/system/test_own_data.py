@@ -199,6 +199,9 @@ def test_a_run_in_which_every_round_failed_is_not_a_finished_one(tmp_path, own_m
             model={"name": "my_federation:net"},
             clients={"batch_size": 5},
         )
+    with pytest.raises(FederationStalledError, match="No usable update in any of the 3 rounds"):
+        list(execute(RunFolder.open(tmp_path / "run")))
+    assert not RunFolder.open(tmp_path / "run").done
 
 
 def test_made_up_clients_are_pointed_out(tmp_path, hospitals):

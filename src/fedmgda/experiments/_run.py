@@ -91,7 +91,6 @@ class _Run:
             for server, record in simulate(self._federation, self._server):
                 yield self._progress(self._record(server, record))
                 if server.round_num == self._spec.rounds:
-                    self._require_one_good_round()
                     return
         except (Interrupted, FederationStalledError):
             with self._writing():
@@ -114,6 +113,7 @@ class _Run:
 
         from fedmgda.models import named_arrays  # noqa: PLC0415 (needs torch)
 
+        self._require_one_good_round()
         summary = summarize(self._folder.records.read("rounds"), self._evaluation, names)
         with self._writing():
             self._save()
