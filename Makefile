@@ -11,10 +11,10 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench docs clean
+.PHONY: help demo test test-slow check format bench bench-quick docs clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.run  ## train four rules on built-in data and show what they do to each user
 	$(BIN)/fedmgda demo
@@ -35,8 +35,18 @@ format: $(VENV)/.dev  ## format the code and apply safe lint fixes
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/ruff format --quiet .
 
-bench: $(VENV)/.dev  ## measure, and write benchmarks/results
-	set -e; for script in benchmarks/bench_*.py; do $(BIN)/python "$$script"; done
+bench: $(VENV)/.dev  ## measure beside the peers (20 minutes), write benchmarks/results and docs/performance.md
+	$(BIN)/python benchmarks/install_peers.py
+	$(BIN)/python benchmarks/bench_w1.py
+	$(BIN)/python benchmarks/bench_local.py
+	solvers=.bench/solvers; test -f $$solvers/installed.json || solvers=$(VENV); \
+		PYTHONPATH=src $$solvers/bin/python benchmarks/bench_minnorm.py
+	$(BIN)/python benchmarks/bench_aggregation.py
+	$(BIN)/python benchmarks/bench_scaling.py
+	$(BIN)/python benchmarks/write_report.py
+
+bench-quick: $(VENV)/.dev  ## measure ours alone in less than a minute, write nothing
+	@$(BIN)/python benchmarks/quick.py
 
 docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents
 	$(PYTEST) -n 2 src

@@ -48,8 +48,11 @@ class Cohort:
         updates: Of shape `(m, d)`, float32 (float64 is accepted). Row i is g_i = w_t - w_i, so it
             points like a gradient: the server subtracts it.
         num_examples: Of shape `(m,)`, the number of training examples of each client.
-        losses: Of shape `(m,)`, f_i(w_t): the mean training loss of the model the client received.
+        losses: Of shape `(m,)`, what the clients report as their loss: f_i(w_t), the mean training
+            loss of the model they received, unless they were told to report the local loss.
         failures: Clients that were asked and returned nothing usable.
+        local_losses: Of shape `(m,)`, the mean of the batch losses each client saw while it trained
+            (train mode, weights moving); None where nobody measured it. No rule reads it.
     """
 
     client_ids: tuple[int, ...]
@@ -57,6 +60,7 @@ class Cohort:
     num_examples: Vector
     losses: Vector
     failures: tuple[Failure, ...] = ()
+    local_losses: Vector | None = None
 
     def select(self, rows: NDArray[Any]) -> Cohort:
         """Return the cohort of the given rows, a boolean mask or indices; failures are kept."""
@@ -69,6 +73,7 @@ class Cohort:
             num_examples=self.num_examples[kept],
             losses=self.losses[kept],
             failures=self.failures,
+            local_losses=None if self.local_losses is None else self.local_losses[kept],
         )
 
 

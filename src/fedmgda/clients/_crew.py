@@ -17,11 +17,12 @@ from fedmgda.clients._shared_data import SharedData
 from fedmgda.clients._worker import Job, SharedMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from fedmgda._types import Matrix, Vector
     from fedmgda.clients._bench import Settings, Task
-    from fedmgda.data import FederatedData
+    from fedmgda.clients._groups import Groups
+    from fedmgda.data import FederatedData, Split
 
 __all__ = ["Crew"]
 
@@ -45,8 +46,11 @@ class Crew:
         widths: Mapping[str, int],
         workers: int,
         client_timeout: float,
+        *,
+        groups: Callable[[Split], Groups],
     ) -> None:
         self._data = data
+        self._groups = groups
         self._client_timeout = client_timeout
         self._settings = _pickled(settings)
         self._context = process_context()
@@ -60,17 +64,15 @@ class Crew:
             WorkerProcess(self._context, self._memory, self._settings) for _ in range(workers)
         ]
 
-    def run(
-        self, task: Task, params: Vector, client_ids: Sequence[int]
-    ) -> tuple[list[Outcome], Matrix]:
-        """Return the outcome of each client, and a matrix of their m rows."""
+    def run(self, task: Task, params: Vector, units: Sequence[int]) -> tuple[list[Outcome], Matrix]:
+        """Return the outcome of each unit, and a matrix of their m rows."""
         if self._memory is None:
             raise ValueError("The pool is closed; make a new one.")
         self._memory.params.array[:] = params
-        rows = self._memory.rows[task.work].reserve(len(client_ids))
-        queue, outcomes = self._jobs(task, client_ids), dict[int, Outcome]()
+        rows = self._memory.rows[task.work].reserve(len(units))
+        queue, outcomes = self._jobs(task, units), dict[int, Outcome]()
         try:
-            while len(outcomes) < len(client_ids):
+            while len(outcomes) < len(units):
                 for worker in [worker for worker in self._workers if worker.idle][: len(queue)]:
                     job = queue.popleft()
                     worker.assign(job, self._client_timeout * len(job.slots))
@@ -82,7 +84,7 @@ class Crew:
                 worker.end()
                 self._replace(worker)
             raise
-        return [outcomes[slot] for slot in range(len(client_ids))], rows
+        return [outcomes[slot] for slot in range(len(units))], rows
 
     def close(self) -> None:
         """End all workers and let go of the shared memory."""
@@ -91,16 +93,20 @@ class Crew:
         self._workers = []
         self._memory = None
 
-    def _jobs(self, task: Task, client_ids: Sequence[int]) -> deque[Job]:
+    def _jobs(self, task: Task, units: Sequence[int]) -> deque[Job]:
         """Return the jobs, largest clients first, so that no large one is left for the end."""
-        split, m = self._data.split(task.split), len(client_ids)
-        order = sorted(range(m), key=lambda slot: -len(split[client_ids[slot]]))
+        m, size_of = len(units), self._sizes(task)
+        order = sorted(range(m), key=lambda slot: -size_of(units[slot]))
         # An evaluation is over so soon that a message for each client would cost more.
         size = max(1, m // (4 * len(self._workers))) if task.work == "evaluate" else 1
         groups = [tuple(order[start : start + size]) for start in range(0, m, size)]
-        return deque(
-            Job(task, group, tuple(client_ids[slot] for slot in group)) for group in groups
-        )
+        return deque(Job(task, group, tuple(units[slot] for slot in group)) for group in groups)
+
+    def _sizes(self, task: Task) -> Callable[[int], int]:
+        if task.grouped:
+            return self._groups(task.split).sizes.__getitem__
+        split = self._data.split(task.split)
+        return lambda client_id: len(split[client_id])
 
     def _wait(self) -> list[WorkerProcess]:
         """Return the workers that have something to say, are gone, or are overdue."""
@@ -132,8 +138,8 @@ class Crew:
         elif len(job.slots) > 1:
             # Nobody knows which client it was: each for itself.
             queue.extendleft(
-                Job(job.task, (slot,), (client_id,), job.attempt + (not overdue))
-                for slot, client_id in zip(job.slots, job.client_ids, strict=True)
+                Job(job.task, (slot,), (unit,), job.attempt + (not overdue))
+                for slot, unit in zip(job.slots, job.units, strict=True)
             )
         elif overdue:
             reason = f"it did not finish within {self._client_timeout:g} seconds"

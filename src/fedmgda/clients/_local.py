@@ -28,7 +28,7 @@ def local_sgd(
     rng: np.random.Generator,
     *,
     loss_factor: float = 1.0,
-) -> None:
+) -> float:
     """Train a model that holds w_t on a client's examples, in place.
 
     Args:
@@ -38,20 +38,27 @@ def local_sgd(
         rng: The generator of this client in this round: it orders the examples. torch's own
             generator, which dropout reads, is the caller's business.
         loss_factor: Multiplies the loss, not the proximal term.
+
+    Returns:
+        The mean of the batch losses on the way, without factor and proximal term.
     """
     params, grad, prox = model.params, model.grad, training.prox_slope
     received = params.clone() if prox else params
+    distance = torch.empty_like(params) if prox else params
     grad.zero_()
     model.module.train()
+    seen = []
     for features, targets in _batches(block, training, rng):
         # Backward adds to what is there, so shrinking the last step here is the momentum. Without
         # momentum an infinite step must not become 0 * inf.
         _ = grad.mul_(training.momentum) if training.momentum else grad.zero_()
         if prox:
-            grad.add_(params - received, alpha=prox)
+            grad.add_(torch.sub(params, received, out=distance), alpha=prox)
         loss = batch_loss(model.module(features), targets)
+        seen.append(loss.detach())
         _backward(loss if loss_factor == 1 else loss_factor * loss)
         params.add_(grad, alpha=-training.client_lr)
+    return float(torch.stack(seen).double().mean())
 
 
 def _batches(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices
     from fedmgda.data import FederatedData, Pixels
 
-__all__ = ["Block", "batch_loss", "gather", "score"]
+__all__ = ["Block", "batch_loss", "gather", "rows_per_pass", "score", "score_each"]
 
-_CHUNK_ENTRIES = 2**19
-_CHUNK_ROWS = 8192
+_PASS_ENTRIES = 2**18
+_PASS_ROWS = 8192
 
 
 @final
@@ -48,15 +49,30 @@ class Block:
 
     def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
         """Cut the block for a forward pass without exhausting memory, by its own shape alone."""
-        # A token is one entry but becomes a whole vector in every layer.
-        entries = max(1, self.features[:1].numel()) * (
-            1 if self.features.is_floating_point() else 64
-        )
-        return self.batches(min(_CHUNK_ROWS, max(1, _CHUNK_ENTRIES // entries)))
+        tokens = not self.features.is_floating_point()
+        return self.batches(_rows_per_pass(self.features[:1].numel(), tokens=tokens))
+
+    def to(self, device: str, *, channels_last: bool) -> Block:
+        """Return the examples on a device, the channels of images last in memory if wanted."""
+        turned = channels_last and self.features.ndim == 4
+        layout = torch.channels_last if turned else torch.preserve_format
+        features = self.features.to(device, memory_format=layout)
+        return Block(features, self.targets.to(device))
 
     def shuffled(self, order: Tensor) -> Block:
         """Return the examples in another order."""
         return Block(self.features[order], self.targets[order])
+
+
+def rows_per_pass(data: FederatedData) -> int:
+    """Return how many examples go through a model in one forward pass."""
+    tokens = data.pixels is None and data.features.dtype.kind in "biu"
+    return _rows_per_pass(math.prod(data.features.shape[1:]), tokens=tokens)
+
+
+def _rows_per_pass(entries: int, *, tokens: bool) -> int:
+    # A token is one entry but becomes a whole vector in every layer.
+    return min(_PASS_ROWS, max(1, _PASS_ENTRIES // max(1, 64 * entries if tokens else entries)))
 
 
 def gather(data: FederatedData, rows: Indices) -> Block:
@@ -113,3 +129,33 @@ def score(module: nn.Module, block: Block) -> tuple[float, float]:
                 correct += int((output.argmax(1) == targets).sum())
     accuracy = float("nan") if block.targets.is_floating_point() else correct / len(block)
     return loss / len(block), accuracy
+
+
+def score_each(module: nn.Module, block: Block, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return mean loss and accuracy over each of the consecutive pieces of a block, in eval mode.
+
+    Args:
+        module: The model.
+        block: The examples of several clients, one client behind the other.
+        lengths: Of shape `(m,)`: how many examples each client has.
+
+    Returns:
+        Of shape `(m, 2)`; NaN as in `score`.
+    """
+    module.eval()
+    outputs: list[tuple[Tensor, Tensor]] = []
+    with torch.no_grad():
+        for features, targets in block.chunks():
+            output = module(features)
+            right = targets if targets.is_floating_point() else output.argmax(1) == targets
+            outputs.append((batch_loss(output, targets, reduction="none"), right))
+    owners = np.repeat(np.arange(len(lengths)), lengths)
+    sums: list[NDArray[Any]] = [
+        np.bincount(owners, torch.cat(column).double().cpu().numpy(), len(lengths))
+        for column in zip(*outputs, strict=True)
+    ] or [np.zeros(len(lengths))] * 2
+    with np.errstate(invalid="ignore"):  # a client without examples has no score
+        scores = np.column_stack(sums) / lengths[:, None]
+    if block.targets.is_floating_point():
+        scores[:, 1] = np.nan
+    return scores

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import chain
 from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
@@ -10,18 +11,23 @@ import numpy as np
 from fedmgda._errors import FedmgdaError
 from fedmgda._types import Cohort, Failure
 from fedmgda.clients._bench import Bench, Outcome, Settings, Task
+from fedmgda.clients._checks import check_settings
+from fedmgda.clients._compiled import compile_bench
 from fedmgda.clients._crew import Crew
 from fedmgda.clients._evaluation import Evaluation
+from fedmgda.clients._objective import gather
 from fedmgda.clients._serial import Serial
-from fedmgda.models import initial_vector
+from fedmgda.clients._threads import Threads
+from fedmgda.models import initial_vector, takes_channels_last
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from types import TracebackType
 
-    from torch import nn
+    from torch import Tensor, nn
 
     from fedmgda._types import Matrix, Vector
+    from fedmgda.clients._bench import ComputePath, Device, ReportedLoss
     from fedmgda.clients._training import LocalTraining
     from fedmgda.data import FederatedData, Split
 
@@ -39,6 +45,7 @@ class ClientPool:
     Attributes:
         num_params: d, the number of parameters of the model.
         num_buffers: The entries of its float buffers, which follow the parameters in the vector.
+        path: What computes: "compiled" or "torch".
     """
 
     def __init__(  # noqa: PLR0913 - the one place where everything a client needs comes together
@@ -51,6 +58,9 @@ class ClientPool:
         workers: int = 1,
         loss_factors: Mapping[int, float] | None = None,
         client_timeout: float = 600.0,
+        reported_loss: ReportedLoss = "before",
+        path: ComputePath = "auto",
+        device: Device = "cpu",
     ) -> None:
         """Prepare the clients; worker processes start in the background.
 
@@ -59,29 +69,61 @@ class ClientPool:
             build_model: Returns a new module; with several workers it must be picklable.
             training: The hyper-parameters of local SGD.
             seed: The seed of the experiment.
-            workers: 1 computes in this process, more are that many processes of one thread each.
+            workers: 1 computes in this process, more are that many processes of one thread each;
+                on the compiled path, threads.
             loss_factors: Clients whose training objective and reported loss are multiplied by a
                 factor (the scaling attack, SPEC 2). `evaluate` and `gradients` stay truthful.
             client_timeout: Seconds after which a client in a worker process is given up.
+            reported_loss: "before" reports f_i(w_t), for which every client passes over its split
+                once more; "during" reports the mean of the batch losses while training.
+            path: "compiled" computes with the kernels for small networks, "torch" with the module
+                itself, and "auto" with the kernels where they know the model and are faster. The
+                numbers agree up to rounding; dropout flips other coins.
+            device: Where torch computes. A GPU does not promise the same bits every time.
         """
-        if workers < 1:
-            raise ValueError(f"workers must be at least 1, got {workers}.")
-        if not 0 < client_timeout < math.inf:
-            raise ValueError(f"client_timeout must be positive and finite, got {client_timeout}.")
+        check_settings(
+            workers=workers,
+            client_timeout=client_timeout,
+            reported_loss=reported_loss,
+            path=path,
+            device=device,
+        )
         self._data = data
         factors = dict(loss_factors or {})
         self._check_factors(factors)
         self._settings = Settings(
-            build_model=build_model, training=training, seed=seed, loss_factors=factors
+            build_model=build_model,
+            training=training,
+            seed=seed,
+            loss_factors=factors,
+            reported_loss=reported_loss,
+            # Decided once: every process must compute in the same format.
+            channels_last=takes_channels_last(build_model, _shown(data)),
+            device=device,
         )
         bench = Bench(data, self._settings)
+        self._groups = bench.groups
         self.num_params = bench.model.num_params
         self.num_buffers = bench.model.num_buffers
         size = self.num_params + self.num_buffers
         widths = {"train": size, "gradient": self.num_params, "evaluate": 0}
-        self._engine: Serial | Crew = Serial(bench, widths)
-        if workers > 1:
-            self._engine = Crew(data, self._settings, widths, workers, client_timeout)
+        compiled = (
+            None
+            if path == "torch" or device != "cpu"
+            else compile_bench(data, self._settings, bench.model.module)
+        )
+        if path == "compiled" and compiled is None:
+            raise ValueError('path = "compiled" does not know this model or data; use "auto".')
+        self.path: ComputePath = "torch" if compiled is None else "compiled"
+        self._engine: Serial | Crew | Threads
+        if compiled is not None:
+            self._engine = Threads(data, compiled, widths, workers)
+        elif workers > 1:
+            self._engine = Crew(
+                data, self._settings, widths, workers, client_timeout, groups=bench.groups
+            )
+        else:
+            self._engine = Serial(bench, widths)
 
     def initial_params(self) -> Vector:
         """Return the initial model of the seed, of shape `(d + num_buffers,)`, float32."""
@@ -108,6 +150,7 @@ class ClientPool:
             updates=rows if len(done) == len(outcomes) else rows[done],
             num_examples=np.array([len(self._data.train[i]) for i in ids], dtype=np.float64),
             losses=np.array([outcomes[i].loss for i in done], dtype=np.float64),
+            local_losses=np.array([outcomes[i].local_loss for i in done], dtype=np.float64),
             failures=tuple(
                 Failure(client_id=int(client_id), reason=outcome.reason)
                 for client_id, outcome in zip(client_ids, outcomes, strict=True)
@@ -118,17 +161,37 @@ class ClientPool:
     def evaluate(self, params: Vector, client_ids: Sequence[int], split: Split) -> Evaluation:
         """Return loss and accuracy of a model for each client on one split.
 
-        On the training split the loss is, to the bit, the one `train_cohort` reports.
+        On the training split the loss is, to the bit, the one `train_cohort` reports as "before".
         """
-        outcomes, _ = self._run(Task(work="evaluate", split=split), params, client_ids)
-        _require(outcomes, client_ids, "evaluated")
+        # Where the loss must be the reported one to the bit, every client is a batch of its own.
+        if self.path == "torch" and split != "train":
+            scores = self._grouped_scores(split, params, client_ids)
+        else:
+            task = Task(work="evaluate", split=split)
+            outcomes, _ = self._run(task, params, client_ids)
+            _require(outcomes, [(client_id,) for client_id in client_ids], "evaluated")
+            scores = np.array([(o.loss, o.accuracy) for o in outcomes]).reshape(-1, 2)
         sizes = [len(self._data.split(split)[i]) for i in client_ids]
         return Evaluation(
             client_ids=tuple(int(i) for i in client_ids),
-            losses=np.array([outcome.loss for outcome in outcomes], dtype=np.float64),
-            accuracies=np.array([outcome.accuracy for outcome in outcomes], dtype=np.float64),
+            losses=scores[:, 0],
+            accuracies=scores[:, 1],
             num_examples=np.array(sizes, dtype=np.float64),
         )
+
+    def _grouped_scores(self, split: Split, params: Vector, client_ids: Sequence[int]) -> Matrix:
+        """Evaluate the groups that the clients are in, and return their rows in the given order."""
+        for client_id in client_ids:
+            self._check_id(client_id)
+        groups = self._groups(split)
+        asked = groups.of(client_ids)
+        task = Task(work="evaluate", split=split, grouped=True)
+        outcomes, _ = self._run(task, params, asked)
+        members = [groups.members(group) for group in asked]
+        _require(outcomes, members, "evaluated")
+        scores = [outcome.scores for outcome in outcomes if outcome.scores is not None]
+        order = {client_id: row for row, client_id in enumerate(chain.from_iterable(members))}
+        return np.vstack([np.empty((0, 2)), *scores])[[order[i] for i in client_ids]]
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Matrix:
         """Return the gradients of the clients' mean training losses, in eval mode.
@@ -137,7 +200,7 @@ class ClientPool:
             Of shape `(m, d)`, float32; a view of memory that the next call overwrites.
         """
         outcomes, rows = self._run(Task(work="gradient"), params, client_ids)
-        _require(outcomes, client_ids, "differentiated")
+        _require(outcomes, [(client_id,) for client_id in client_ids], "differentiated")
         return rows
 
     def close(self) -> None:
@@ -156,14 +219,14 @@ class ClientPool:
         self.close()
 
     def _run(
-        self, task: Task, params: Vector, client_ids: Sequence[int]
+        self, task: Task, params: Vector, units: Sequence[int]
     ) -> tuple[list[Outcome], Matrix]:
-        for client_id in client_ids:
+        for client_id in () if task.grouped else units:
             self._check_id(client_id)
         size = self.num_params + self.num_buffers
         if params.shape != (size,):
             raise ValueError(f"params must have shape ({size},), got {params.shape}.")
-        return self._engine.run(task, params.astype(np.float32, copy=False), client_ids)
+        return self._engine.run(task, params.astype(np.float32, copy=False), units)
 
     def _check_id(self, client_id: int) -> None:
         if not 0 <= client_id < self._data.num_clients:
@@ -180,7 +243,15 @@ class ClientPool:
                 )
 
 
-def _require(outcomes: Sequence[Outcome], client_ids: Sequence[int], done: str) -> None:
-    for client_id, outcome in zip(client_ids, outcomes, strict=True):
+def _shown(data: FederatedData) -> Tensor:
+    """Return the features of two examples, enough to see whether a module takes them."""
+    return gather(data, np.arange(min(2, len(data.targets)))).features
+
+
+def _require(outcomes: Sequence[Outcome], units: Sequence[Sequence[int]], done: str) -> None:
+    for members, outcome in zip(units, outcomes, strict=True):
         if outcome.reason is not None:
-            raise FedmgdaError(f"Client {client_id} could not be {done}: {outcome.reason}.")
+            who = f"Client {members[0]}"
+            if len(members) > 1:
+                who = f"One of the clients {members[0]} to {members[-1]}"
+            raise FedmgdaError(f"{who} could not be {done}: {outcome.reason}.")

@@ -26,15 +26,13 @@ class Serial:
         self._widths = widths
         self._rows: dict[str, Matrix] = {}
 
-    def run(
-        self, task: Task, params: Vector, client_ids: Sequence[int]
-    ) -> tuple[list[Outcome], Matrix]:
-        """Return the outcome of each client, and a matrix of their m rows."""
-        rows = self._reserve(task.work, len(client_ids))
+    def run(self, task: Task, params: Vector, units: Sequence[int]) -> tuple[list[Outcome], Matrix]:
+        """Return the outcome of each unit, and a matrix of their m rows."""
+        rows = self._reserve(task.work, len(units))
         with _one_thread(), torch.random.fork_rng(devices=[]):
             outcomes = [
-                self._bench.perform(task, client_id, params, row)
-                for client_id, row in zip(client_ids, rows, strict=True)
+                self._bench.perform(task, unit, params, row)
+                for unit, row in zip(units, rows, strict=True)
             ]
         return outcomes, rows
 

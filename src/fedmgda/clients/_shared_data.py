@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, final
+from typing import TYPE_CHECKING, Self, final, overload
 
 import numpy as np
 
@@ -48,16 +49,48 @@ class SharedData:
 
     def open(self) -> FederatedData:
         """Return the data as views of the shared arrays."""
-        ends = np.cumsum(np.concatenate(self.lengths))
-        pieces = np.split(self.rows.array, ends[:-1])
-        n = len(self.lengths[0])
+        splits = []
+        start = 0
+        for lengths in self.lengths:
+            ends = start + np.cumsum(np.concatenate([[0], lengths]))
+            splits.append(_Rows(self.rows.array, ends))
+            start = int(ends[-1])
+        train, validation, test = splits
         return FederatedData(
             name=self.name,
             features=self.features.array,
             targets=self.targets.array,
-            train=tuple(pieces[:n]),
-            validation=tuple(pieces[n : 2 * n]),
-            test=tuple(pieces[2 * n :]),
+            train=train,
+            validation=validation,
+            test=test,
             num_classes=self.num_classes,
             pixels=self.pixels,
         )
+
+
+@final
+class _Rows(Sequence["Indices"]):
+    """For each client its rows, as a view made when it is asked for.
+
+    An array object takes more memory than the rows of a small client, and there may be 100,000.
+    """
+
+    def __init__(self, rows: Indices, ends: Indices) -> None:
+        self._rows, self._ends = rows, ends
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, client_id: int) -> Indices: ...
+
+    @overload
+    def __getitem__(self, client_id: slice) -> list[Indices]: ...
+
+    def __getitem__(self, client_id: int | slice) -> Indices | list[Indices]:
+        if isinstance(client_id, slice):
+            return [self[i] for i in range(*client_id.indices(len(self)))]
+        if not -len(self) <= client_id < len(self):
+            raise IndexError(f"There is no client {client_id} among {len(self)}.")
+        client_id %= len(self)
+        return self._rows[self._ends[client_id] : self._ends[client_id + 1]]

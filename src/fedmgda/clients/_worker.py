@@ -35,11 +35,11 @@ class SharedMemory:
 @final
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One message to a worker: do a task for these clients, and write to these rows."""
+    """One message to a worker: do a task for these units, and write to these rows."""
 
     task: Task
     slots: tuple[int, ...]
-    client_ids: tuple[int, ...]
+    units: tuple[int, ...]
     attempt: int = 1
 
 
@@ -73,8 +73,8 @@ def _serve(pipe: Connection[Any, Any], memory: SharedMemory) -> None:
 def _perform(bench: Bench, memory: SharedMemory, job: Job) -> list[Outcome]:
     rows = memory.rows[job.task.work].reserve(max(job.slots) + 1)
     return [
-        bench.perform(job.task, client_id, memory.params.array, rows[slot])
-        for slot, client_id in zip(job.slots, job.client_ids, strict=True)
+        bench.perform(job.task, unit, memory.params.array, rows[slot])
+        for slot, unit in zip(job.slots, job.units, strict=True)
     ]
 
 

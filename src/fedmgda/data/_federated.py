@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices
@@ -47,9 +49,9 @@ class FederatedData:
     name: str
     features: NDArray[Any]
     targets: NDArray[Any]
-    train: tuple[Indices, ...]
-    validation: tuple[Indices, ...]
-    test: tuple[Indices, ...]
+    train: Sequence[Indices]
+    validation: Sequence[Indices]
+    test: Sequence[Indices]
     num_classes: int | None
     pixels: Pixels | None = None
     client_names: tuple[str, ...] | None = None
@@ -59,7 +61,7 @@ class FederatedData:
         """The number of clients, with ids 0 to num_clients - 1."""
         return len(self.train)
 
-    def split(self, name: Split) -> tuple[Indices, ...]:
+    def split(self, name: Split) -> Sequence[Indices]:
         """Return the rows of every client in one split."""
         match name:
             case "train":

@@ -88,6 +88,9 @@ def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
         workers=spec.engine.workers,
         loss_factors=attack.loss_factors if attack else {},
         client_timeout=spec.engine.client_timeout,
+        reported_loss=clients.reported_loss or "before",
+        path=clients.path,
+        device=spec.engine.device,
     )
 
 
@@ -117,7 +120,8 @@ def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federati
     """Put a resolved spec together."""
     attack = build_attack(spec.attack)
     per_round = clients_per_round(spec, num_clients)
-    always_on = attack.clients if attack and spec.attack.always_on else ()
+    # As many always-on clients as take part: nobody else is ever drawn.
+    always_on = spec.clients.only or (attack.clients if attack and spec.attack.always_on else ())
     return Federation(
         train_cohort=under_attack(pool.train_cohort, attack) if attack else pool.train_cohort,
         rule=build_rule(spec),

@@ -26,12 +26,13 @@ _OF_A_LOSS = (
 
 
 def round_row(
-    record: RoundRecord, after: Vector | None, malicious: Sequence[int]
+    record: RoundRecord, before: Vector | None, after: Vector | None, malicious: Sequence[int]
 ) -> dict[str, Any]:
     """Return one line of `rounds.jsonl`.
 
     Args:
         record: What the engine says.
+        before: Of shape `(m,)`: f_i(w_t) of the cohort, or None if it was not measured.
         after: Of shape `(m,)`: f_i(w_{t+1}) of the cohort, or None if it was not measured.
         malicious: Clients that lie about their loss; they do not count among the improved.
     """
@@ -40,7 +41,8 @@ def round_row(
         "round": record.round_num,
         "clients": cohort.client_ids,
         "server_lr": record.server_lr,
-        "losses_before": cohort.losses,
+        "local_losses": cohort.local_losses,
+        "losses_before": before,
         "losses_after": after,
         "improved": None,
         "quarantined": [asdict(failure) for failure in record.quarantined],
@@ -57,8 +59,8 @@ def round_row(
             "dropped": aggregate.dropped,
         }
     honest = [i for i, client in enumerate(cohort.client_ids) if client not in malicious]
-    if after is not None and honest:
-        row["improved"] = improved_participants(cohort.losses[honest], after[honest])
+    if before is not None and after is not None and honest:
+        row["improved"] = improved_participants(before[honest], after[honest])
     return row
 
 

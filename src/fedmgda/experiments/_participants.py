@@ -17,6 +17,9 @@ __all__ = ["clients_per_round", "resolve_participation"]
 
 def resolve_participation(clients: ClientsSpec, data: DataSpec) -> ClientsSpec:
     """Say by number who takes part, or by share where the number of clients is not known yet."""
+    if clients.only is not None:
+        _check_only(clients)
+        return clients
     if clients.per_round is not None and clients.participation is not None:
         raise SpecError(
             f"clients.participation = {clients.participation} and clients.per_round = "
@@ -33,6 +36,8 @@ def resolve_participation(clients: ClientsSpec, data: DataSpec) -> ClientsSpec:
 def clients_per_round(spec: Spec, num_clients: int) -> int:
     """Return how many clients take part in a round, or say why they cannot."""
     per_round = spec.clients.per_round
+    if spec.clients.only is not None:
+        per_round = _number_of_only(spec, num_clients)
     if per_round is None:
         per_round = cohort_size(spec.clients.participation or 1.0, num_clients)
     if per_round > num_clients:
@@ -53,3 +58,24 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
     if len(attackers) >= num_clients:
         raise SpecError("attack.clients leaves no honest client; name fewer.")
     return per_round
+
+
+def _check_only(clients: ClientsSpec) -> None:
+    only = clients.only or ()
+    for key in ("participation", "per_round"):
+        if getattr(clients, key) is not None:
+            raise SpecError(f"clients.{key} does not go with clients.only; keep one of them.")
+    if not only or len(set(only)) < len(only):
+        raise SpecError(f"clients.only must name each client once, and at least one, got {only}.")
+
+
+def _number_of_only(spec: Spec, num_clients: int) -> int:
+    only = spec.clients.only or ()
+    for client in only:
+        if not 0 <= client < num_clients:
+            raise SpecError(
+                f"clients.only names client {client}; ids go from 0 to {num_clients - 1}."
+            )
+    if spec.attack.always_on:
+        raise SpecError("attack.always_on does not go with clients.only; set it to false.")
+    return len(only)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from fedmgda._errors import SpecError
 from fedmgda.experiments._build import build_attack, build_rule
@@ -30,6 +30,7 @@ def resolve(spec: Spec) -> Spec:
         momentum=_first(spec.clients.momentum, 0.5 if released else 0.0),
         mu=_first(spec.clients.mu, preset.mu),
         prox_convention=spec.clients.prox_convention or ("full" if released else "half"),
+        reported_loss=spec.clients.reported_loss or _reported_loss(spec),
     )
     evaluation = replace(
         spec.evaluation,
@@ -50,6 +51,14 @@ def resolve(spec: Spec) -> Spec:
     chosen = {f.name for f in fields(spec.rule)} & set(preset.options)
     rule = replace(spec.rule, **{name: getattr(options, name) for name in chosen})
     return replace(resolved, rule=rule)
+
+
+def _reported_loss(spec: Spec) -> Literal["before", "during"]:
+    """Return which loss clients report: the costlier f_i(w_t) only where something reads it."""
+    rule = spec.rule.name
+    if rule == "afl" and spec.compat == "released-code":
+        return "during"  # SPEC 1.8
+    return "before" if spec.evaluation.improved or rule in {"q-fedavg", "afl"} else "during"
 
 
 def _resolve_attack(spec: AttackSpec) -> AttackSpec:

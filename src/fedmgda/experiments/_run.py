@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from torch import nn
 
+    from fedmgda._types import Vector
     from fedmgda.clients import ClientPool
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
@@ -63,6 +64,7 @@ def execute(folder: RunFolder) -> Iterator[Progress]:
         data, notes = build_data(spec)
         folder.keep_partition(data)
         with build_pool(spec, data) as pool:
+            folder.keep_path(pool.path)
             federation = build_federation(spec, pool, data.num_clients)
             run = _Run(folder, spec, pool, federation)
             run.notes += notes
@@ -137,12 +139,11 @@ class _Run:
     def _record(self, server: ServerState, record: RoundRecord) -> dict[str, Any]:
         """Measure the round and write it down; from then on it counts as done."""
         started = time.perf_counter()
-        after, evaluation = None, None
-        if self._spec.evaluation.improved and record.cohort.client_ids:
-            after = self._pool.evaluate(server.params, record.cohort.client_ids, "train").losses
+        before, after = self._losses(server, record)
+        evaluation = None
         if self._evaluation_is_due(server.round_num):
             evaluation = self._evaluate(server)
-        row = round_row(record, after, self._malicious)
+        row = round_row(record, before, after, self._malicious)
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         with self._writing():
             self._folder.records.append("rounds", row)
@@ -154,6 +155,19 @@ class _Run:
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
         return row
+
+    def _losses(
+        self, server: ServerState, record: RoundRecord
+    ) -> tuple[Vector | None, Vector | None]:
+        """Return the cohort's losses under the old model and the new one, as far as wanted."""
+        clients, evaluate = record.cohort.client_ids, self._pool.evaluate
+        reported = self._spec.clients.reported_loss == "before"
+        before = record.cohort.losses if reported else None
+        if not self._spec.evaluation.improved or not clients:
+            return before, None
+        if before is None:
+            before = evaluate(self._server.params, clients, "train").losses
+        return before, evaluate(server.params, clients, "train").losses
 
     def _evaluation_is_due(self, round_num: int) -> bool:
         when = self._spec.evaluation

@@ -94,6 +94,9 @@ class ClientsSpec:
     momentum: float | None = _number(None, low=0.0, below=1.0)
     mu: float | None = _number(None, low=0.0)
     prox_convention: Literal["half", "full"] | None = None
+    reported_loss: Literal["before", "during"] | None = None
+    path: Literal["auto", "torch", "compiled"] = "auto"
+    only: tuple[int, ...] | None = None
 
 
 @final
@@ -153,12 +156,13 @@ class EvaluationSpec:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
-    """How the work is done; no key here changes a result."""
+    """How the work is done; no key here changes a result, but for the rounding of a GPU."""
 
     workers: int = _number(1, low=1, high=1024)
     client_timeout: float = _number(600.0, above=0.0, high=1e7)
     checkpoint_seconds: float = _number(1.0, low=0.0)
     max_failed_rounds: int = _number(5, low=1)
+    device: Literal["cpu", "cuda"] = "cpu"
 
 
 @final

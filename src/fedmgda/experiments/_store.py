@@ -140,6 +140,21 @@ class RunFolder:
         else:
             write_atomically(path, partition_bytes(data))
 
+    def keep_path(self, path: str) -> None:
+        """Write what computes into the environment; on a resume, make sure it is still the same.
+
+        Raises:
+            StoreError: If the run began on another path: its numbers differ in the last digits.
+        """
+        file = self.path / "environment.json"
+        facts = json.loads(file.read_bytes())
+        if facts.setdefault("path", path) != path:
+            raise StoreError(
+                f"The run in {self.path} began on the {facts['path']} path and would go on on the "
+                f"{path} path; install what it began with, or start a new run with another --out."
+            )
+        write_atomically(file, (json.dumps(facts, indent=2) + "\n").encode())
+
     def check_partition(self, data: FederatedData) -> None:
         """Refuse data that differs from what the run began with."""
         path = self.path / "partition.npz"

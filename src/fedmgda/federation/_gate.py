@@ -99,6 +99,8 @@ def admit(
         unlike("updates", cohort.updates, (m, d), params.dtype)
         or unlike("num_examples", cohort.num_examples, (m,))
         or unlike("losses", cohort.losses, (m,))
+        or (cohort.local_losses is not None and unlike("local_losses", cohort.local_losses, (m,)))
+        or None
     )
     senders = [_sender(client) for client in cohort.client_ids]
     reasons = [unusable or _refusal(cohort, senders, row, sampled) for row in range(m)]

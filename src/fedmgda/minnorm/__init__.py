@@ -10,6 +10,7 @@
 (True, True)
 """
 
+from fedmgda.minnorm._blocks import float64_blocks
 from fedmgda.minnorm._certificate import duality_gap
 from fedmgda.minnorm._constrained import min_norm_constrained
 from fedmgda.minnorm._gramian import gramian, normalized_gramian
@@ -21,6 +22,7 @@ __all__ = [
     "MinNormSolution",
     "Status",
     "duality_gap",
+    "float64_blocks",
     "gramian",
     "min_norm",
     "min_norm_constrained",

@@ -64,7 +64,11 @@ def price_of(slope: Vector, lower: Vector, upper: Vector) -> float:
     The best μ for a linear objective starts at the lower bounds and gives the remaining mass
     1 - Σ lower to the users in the order of their slopes, to each up to its upper bound.
     """
+    room, mass = upper - lower, 1.0 - lower.sum()
+    first = int(slope.argmin())
+    if room[first] >= mass:  # always so where the box leaves the whole simplex
+        return float(slope[first])
     order = np.argsort(slope, kind="stable")
-    filled = np.cumsum((upper - lower)[order])
-    last = int(np.searchsorted(filled, 1.0 - lower.sum()))
+    filled = np.cumsum(room[order])
+    last = int(np.searchsorted(filled, mass))
     return float(slope[order[min(last, len(order) - 1)]])

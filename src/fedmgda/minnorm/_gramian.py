@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from fedmgda.minnorm._blocks import float64_blocks
 
+if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Matrix, Vector
 
 __all__ = ["gramian", "normalized_gramian"]
 
-BLOCK_BYTES = 1 << 21  # of one block in float64: it stays in cache
 LONGEST_SUM = 4096  # columns summed in float32 before float64 takes over
 EXACT_PRODUCTS = 2e9  # m * m * d up to which products are formed in float64
 SAFE = (
@@ -43,11 +42,11 @@ def gramian(updates: Matrix) -> Matrix:
     >>> gramian(np.array([[1.0, 2.0], [4.0, 3.0]], dtype=np.float32)).tolist()
     [[5.0, 10.0], [10.0, 25.0]]
     """
-    products, exponents = _scaled_products(_as_floating(updates))
+    products, _, exponents = _scaled_products(_as_floating(updates))
     with np.errstate(over="ignore"):
         matrix: Matrix = np.ldexp(products, exponents + exponents[:, None])
     if not np.isfinite(matrix).all():
-        row = int(np.argmax(exponents))
+        row = int(np.argmin(np.isfinite(matrix).sum(axis=1)))
         raise ValueError(
             f"updates must be finite with squares in the range of float64, row {row} is not: "
             "drop it, or use normalized_gramian if it is finite."
@@ -71,13 +70,13 @@ def normalized_gramian(updates: Matrix) -> tuple[Matrix, Vector]:
     >>> matrix.tolist(), norms.tolist()
     ([[1.0, 0.0, 0.8], [0.0, 0.0, 0.0], [0.8, 0.0, 1.0]], [5.0, 0.0, 2.0])
     """
-    updates = _as_floating(updates)
-    products, exponents = _scaled_products(updates)
+    products, norms, exponents = _scaled_products(_as_floating(updates))
     root = np.sqrt(np.diagonal(products))
     inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    matrix = np.clip(products * np.outer(inverse, inverse), -1.0, 1.0)
+    with np.errstate(invalid="ignore"):  # a row that is not finite has a norm that says so
+        matrix = np.clip(products * np.outer(inverse, inverse), -1.0, 1.0)
     np.fill_diagonal(matrix, (root > 0).astype(np.float64))
-    return matrix, np.ldexp(_norms(updates, exponents, root), exponents)
+    return matrix, np.ldexp(norms, exponents)
 
 
 def _as_floating(updates: Matrix) -> Matrix:
@@ -87,45 +86,32 @@ def _as_floating(updates: Matrix) -> Matrix:
     return updates if updates.dtype in (np.float32, np.float64) else updates.astype(np.float64)
 
 
-def _scaled_products(updates: Matrix) -> tuple[Matrix, NDArray[np.int64]]:
-    """Return the Gram matrix of the rows divided by 2^exponents, and the exponents."""
+def _scaled_products(updates: Matrix) -> tuple[Matrix, Vector, NDArray[np.int64]]:
+    """Return the Gram matrix and the norms of the rows over 2^exponents, and the exponents."""
     exponents = np.zeros(len(updates), dtype=np.int64)
     with np.errstate(over="ignore", invalid="ignore"):
-        products = _products(updates, exponents)
-        squares = np.diagonal(products)
-        risky = np.flatnonzero(~((squares >= SAFE[0]) & (squares <= SAFE[1])))
+        products, squares = _products(updates, exponents)
+        safe = np.diagonal(products)
+        risky = np.flatnonzero(~((safe >= SAFE[0]) & (safe <= SAFE[1])))
         for row in risky:  # a plain loop: one row at a time needs no second matrix
             exponents[row] = np.frexp(np.abs(updates[row]).max(initial=0.0))[1]
         if exponents.any():
-            products = _products(updates, exponents)
-    return products, exponents
+            products, squares = _products(updates, exponents)
+    return products, np.sqrt(squares), exponents
 
 
-def _products(updates: Matrix, exponents: NDArray[np.int64]) -> Matrix:
+def _products(updates: Matrix, exponents: NDArray[np.int64]) -> tuple[Matrix, Vector]:
+    """Return the Gram matrix, and the squared norms with float64 products, in one pass."""
     num_rows, num_columns = updates.shape
     exact = updates.dtype == np.float64 or num_rows**2 * num_columns <= EXACT_PRODUCTS
-    total = np.zeros((num_rows, num_rows))
-    for block in _blocks(updates):
-        part = block.astype(np.float64) if exact else block
+    total, squares = np.zeros((num_rows, num_rows)), np.zeros(num_rows)
+    for columns, block in float64_blocks(updates, None if exact else LONGEST_SUM):
+        values, factors = block, block if exact else updates[:, columns]
         if exponents.any():
-            part = np.ldexp(part, -exponents[:, None])
-        total += part @ part.T
-    return 0.5 * (total + total.T)
-
-
-def _blocks(updates: Matrix) -> Iterator[Matrix]:
-    width = min(max(BLOCK_BYTES // (8 * max(len(updates), 1)), 256), LONGEST_SUM)
-    for start in range(0, updates.shape[1], width):
-        yield updates[:, start : start + width]
-
-
-def _norms(updates: Matrix, exponents: NDArray[np.int64], root: Vector) -> Vector:
-    """Return the norms of the scaled rows with float64 products, whatever K was made with."""
-    if updates.dtype == np.float64 or len(updates) ** 2 * updates.shape[1] <= EXACT_PRODUCTS:
-        return root
-    squares = np.zeros(len(updates))
-    for block in _blocks(updates):
-        part = block.astype(np.float64)
-        part = np.ldexp(part, -exponents[:, None]) if exponents.any() else part
-        squares += np.vecdot(part, part)
-    return np.sqrt(squares)
+            values = np.ldexp(block, -exponents[:, None])
+            factors = values.astype(factors.dtype)
+        total += factors @ factors.T
+        if not exact:
+            squares += np.vecdot(values, values)
+    products = 0.5 * (total + total.T)
+    return products, np.diagonal(products) if exact else squares

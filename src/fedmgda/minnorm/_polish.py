@@ -21,7 +21,9 @@ PROXIMAL = 1e-13  # keeps the linear systems solvable when K is singular; refine
 REFINEMENTS = 6
 
 
-def polish(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> tuple[Vector, float, int]:
+def polish(
+    problem: Problem, lam: Vector, free: NDArray[np.bool_], limit: int
+) -> tuple[Vector, float, int]:
     """Return better weights, their gap and the number of steps taken.
 
     A step minimises over the free coordinates, the others kept on their bounds, and stops at the
@@ -32,11 +34,12 @@ def polish(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> tuple[Vect
         problem: The scaled problem.
         lam: Of shape `(m,)`, feasible.
         free: Of shape `(m,)`: which coordinates may move at first; the others are on a bound.
+        limit: The most steps to take, >= 1.
     """
     lam, free = lam.copy(), free.copy()
     best, best_gap = lam.copy(), gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
     refined, last_residual = 0, np.inf
-    for step in range(1, 4 * len(lam) + 50):  # noqa: B007  the count is returned
+    for step in range(1, limit + 1):  # noqa: B007  the count is returned
         blocked = _move(problem, lam, free)
         slope = problem.gramian @ lam
         gap = gap_of(slope, lam, problem.lower, problem.upper)
@@ -85,7 +88,7 @@ def _newton_step(problem: Problem, lam: Vector, index: Indices) -> Vector:
     """
     root = problem.root[index]
     ones = root.min() / root
-    matrix = problem.cosines[np.ix_(index, index)] + np.outer(ones, ones)
+    matrix = problem.cosines[index[:, None], index] + np.outer(ones, ones)
     slope = problem.gramian[index] @ lam
     slope = (slope - ones**2 @ slope / (ones**2).sum()) / root
     proximal = PROXIMAL

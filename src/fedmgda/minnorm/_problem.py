@@ -107,7 +107,10 @@ class Problem:
 
         Cauchy and Schwarz bound it for every true Gram matrix; any other is made to obey.
         """
-        return np.clip(np.nan_to_num(self.gramian / self.root / self.root[:, None]), -1.0, 1.0)
+        cosines = self.gramian / self.root / self.root[:, None]
+        if not np.isfinite(cosines).all():
+            cosines = np.nan_to_num(cosines)
+        return np.minimum(np.maximum(cosines, -1.0), 1.0)
 
 
 def check_gramian(gramian: Matrix) -> Matrix:

@@ -71,12 +71,17 @@ def project_onto_box(
     low, high = 0, len(kinks) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if np.clip(point - kinks[middle] * give, lower, upper).sum() >= 1.0:
+        if _within(point - kinks[middle] * give, lower, upper).sum() >= 1.0:
             low = middle
         else:
             high = middle
-    left, right = (np.clip(point - kinks[k] * give, lower, upper) for k in (low, high))
-    fall = left.sum() - right.sum()
-    share = np.clip((left.sum() - 1.0) / fall, 0.0, 1.0) if fall > 0 else 0.0
-    projected: Vector = np.clip(left + share * (right - left), lower, upper)
-    return projected
+    left, right = (_within(point - kinks[k] * give, lower, upper) for k in (low, high))
+    sum_left = float(left.sum())
+    fall = sum_left - float(right.sum())
+    share = min(max((sum_left - 1.0) / fall, 0.0), 1.0) if fall > 0 else 0.0
+    return _within(left + share * (right - left), lower, upper)
+
+
+def _within(point: Vector, lower: Vector, upper: Vector) -> Vector:
+    """Do what np.clip does, without its overhead of several microseconds per call."""
+    return np.minimum(np.maximum(point, lower), upper)

@@ -90,8 +90,8 @@ def _segment(problem: Problem) -> Vector:
 def _iterate(problem: Problem) -> tuple[Vector, int]:
     """Polish one start after the other until a certificate meets the goal; return the best."""
     best, best_gap, total = problem.center, np.inf, 0
-    for start, free in starts(problem):
-        lam, gap, steps = polish(problem, start, free)
+    for start, free, limit in starts(problem):
+        lam, gap, steps = polish(problem, start, free, limit)
         total += steps
         if gap < best_gap:
             best, best_gap = lam, gap

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import piqp
 
+from fedmgda.minnorm._gradient import projected_gradient
 from fedmgda.minnorm._projection import project_onto_box
 
 if TYPE_CHECKING:
@@ -19,15 +20,35 @@ if TYPE_CHECKING:
 
 __all__ = ["quiet_solver", "starts"]
 
+MANY = 300  # users from which 60 gradient steps are cheaper than an interior point
+TAME = 10.0  # a ratio of norms up to which those steps get near the answer
 
-def starts(problem: Problem) -> Iterator[tuple[Vector, NDArray[np.bool_]]]:
-    """Yield feasible weights and which of them are off their bounds, best guess first."""
+
+def starts(problem: Problem) -> Iterator[tuple[Vector, NDArray[np.bool_], int]]:
+    """Yield feasible weights, which of them are off their bounds, and how many steps to spend.
+
+    The cheapest guess comes first, the last one is the most robust.
+    """
+    m = len(problem.center)
+    if m >= MANY and problem.root.max() <= TAME * problem.root.min():
+        lam = projected_gradient(problem)
+        free = _inside(problem, lam)
+        yield lam, free, _worthwhile_steps(m, int(free.sum()))
     point, free = _interior_point(problem)
     if np.isfinite(point).all():
-        yield _on_bounds(problem, point, free)
+        lam = _on_bounds(problem, point, free)
+        yield lam, _inside(problem, lam), 4 * m + 50
     # All mass to the smallest norms: near the answer where norms differ by many decades.
     lam = problem.with_unit_sum(problem.lower)
-    yield lam, (problem.lower < lam) & (lam < problem.upper)
+    yield lam, _inside(problem, lam), 4 * m + 50
+
+
+def _worthwhile_steps(m: int, num_free: int) -> int:
+    """Return how many exact steps cost about as much as the interior point they may save.
+
+    A step multiplies with K and solves for the free users; an interior point factorises K.
+    """
+    return 2 + m**3 // (4 * (m**2 + num_free**3))
 
 
 def quiet_solver(tolerance: float = 1e-11) -> Any:
@@ -55,9 +76,11 @@ def _interior_point(problem: Problem) -> tuple[Vector, NDArray[np.bool_]]:
     return result.x / unit, free
 
 
-def _on_bounds(
-    problem: Problem, point: Vector, free: NDArray[np.bool_]
-) -> tuple[Vector, NDArray[np.bool_]]:
+def _inside(problem: Problem, lam: Vector) -> NDArray[np.bool_]:
+    return (problem.lower < lam) & (lam < problem.upper)
+
+
+def _on_bounds(problem: Problem, point: Vector, free: NDArray[np.bool_]) -> Vector:
     """Put the other coordinates on their nearer bound and repair the sum with the free ones."""
     lower, upper = problem.lower, problem.upper
     nearer = np.where(point - lower <= upper - point, lower, upper)
@@ -65,5 +88,4 @@ def _on_bounds(
     if not low.sum() <= 1.0 <= high.sum():
         low, high = lower, upper
     # Moving a user with a large norm would change the direction most, so it moves least.
-    lam = project_onto_box(point, low, high, give=(problem.root.min() / problem.root) ** 2)
-    return lam, (lower < lam) & (lam < upper)
+    return project_onto_box(point, low, high, give=(problem.root.min() / problem.root) ** 2)

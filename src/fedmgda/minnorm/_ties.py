@@ -59,7 +59,7 @@ def _range(problem: Problem, face: Indices) -> Matrix:
     """Return orthonormal columns, as many as the rank, of what Kλ and Σ λ see of the face."""
     root = problem.root[face]
     ones = root.min(initial=1.0) / root
-    matrix = problem.cosines[np.ix_(face, face)] + np.outer(ones, ones)
+    matrix = problem.cosines[face[:, None], face] + np.outer(ones, ones)
     floor = 16 * EPS * len(face)
     try:
         np.linalg.cholesky(matrix - floor * np.eye(len(face)))

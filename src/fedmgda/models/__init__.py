@@ -11,12 +11,15 @@ from fedmgda.models._femnist_cnn import femnist_cnn
 from fedmgda.models._flat import FlatModel
 from fedmgda.models._fmnist_cnn import fmnist_cnn
 from fedmgda.models._initial import initial_vector
+from fedmgda.models._layout import takes_channels_last
 from fedmgda.models._linear import linear
+from fedmgda.models._lrn import LocalResponseNorm
 from fedmgda.models._mlp import mlp
 from fedmgda.models._named import named_arrays
 
 __all__ = [
     "FlatModel",
+    "LocalResponseNorm",
     "char_lstm",
     "check_model",
     "cifar_cnn",
@@ -26,4 +29,5 @@ __all__ = [
     "linear",
     "mlp",
     "named_arrays",
+    "takes_channels_last",
 ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from torch import nn
 
+from fedmgda.models._lrn import LocalResponseNorm
+
 __all__ = ["cifar_cnn"]
 
 
@@ -21,10 +23,10 @@ def cifar_cnn(num_classes: int = 10) -> nn.Module:
         nn.Conv2d(3, 64, 5),
         nn.ReLU(),
         nn.MaxPool2d(2),
-        nn.LocalResponseNorm(2, alpha=1e-4, beta=0.75, k=1.0),
+        LocalResponseNorm(2, alpha=1e-4, beta=0.75, k=1.0),
         nn.Conv2d(64, 64, 5),
         nn.ReLU(),
-        nn.LocalResponseNorm(2, alpha=1e-4, beta=0.75, k=1.0),
+        LocalResponseNorm(2, alpha=1e-4, beta=0.75, k=1.0),
         nn.MaxPool2d(2),
         nn.Flatten(),
         nn.Linear(64 * 5 * 5, 384),

@@ -1,6 +1,22 @@
 """Figures and tables: they read values and return drawings, and never train."""
 
+from fedmgda.report._bars import Bar, BarGroup, draw_bars
+from fedmgda.report._curves import Panel, Series, draw_curves, series_of_runs
 from fedmgda.report._demo import Curve, demo_figure
 from fedmgda.report._partition import partition_heatmap
+from fedmgda.report._violins import Violin, draw_violins
 
-__all__ = ["Curve", "demo_figure", "partition_heatmap"]
+__all__ = [
+    "Bar",
+    "BarGroup",
+    "Curve",
+    "Panel",
+    "Series",
+    "Violin",
+    "demo_figure",
+    "draw_bars",
+    "draw_curves",
+    "draw_violins",
+    "partition_heatmap",
+    "series_of_runs",
+]

@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
+import textwrap
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import MissingDependencyError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
-__all__ = ["COLORS", "figure_style"]
+__all__ = [
+    "COLORS",
+    "DASHES",
+    "figure_style",
+    "fitted",
+    "legend_below",
+    "places",
+    "save_figure",
+    "wrapped",
+]
 
 COLORS = ("#4477aa", "#ccbb44", "#ee6677", "#228833", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
 """Told apart by colour-blind readers (Paul Tol's bright scheme)."""
+
+DASHES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    (0, (1, 1)),
+    (0, (5, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+    (0, (2, 1)),
+)
+"""Line styles; seven of them beside eight colours: no pair comes twice in 56 curves."""
 
 
 @contextmanager
@@ -38,3 +60,70 @@ def figure_style() -> Iterator[Any]:
     }
     with mpl.rc_context(settings):
         yield figure
+
+
+def places(labels: Iterable[str]) -> dict[str, int]:
+    """Number the labels in the order in which they first appear: the same label, the same colour.
+
+    >>> places(["FedAvg", "FedMGDA+", "FedAvg"])
+    {'FedAvg': 0, 'FedMGDA+': 1}
+    """
+    return {label: place for place, label in enumerate(dict.fromkeys(labels))}
+
+
+def fitted(title: str, inches: float) -> str:
+    """Break a title into as many lines as a width in inches needs.
+
+    >>> fitted("Interpolation between FedAvg and FedMGDA", 2.0).splitlines()
+    ['Interpolation between', 'FedAvg and FedMGDA']
+    """
+    return textwrap.fill(title, max(int(inches / 0.085), 10))
+
+
+def wrapped(label: str, width: int = 14) -> str:
+    """Break a label wider than `width` once: before a parenthesis, or at the middlemost space.
+
+    >>> wrapped("q-FedAvg (q = 0.5, L = 1)").splitlines()
+    ['q-FedAvg', '(q = 0.5, L = 1)']
+    """
+    spaces = [place for place, letter in enumerate(label) if letter == " "]
+    if len(label) <= width or not spaces:
+        return label
+    opening = [place for place in spaces if label[place + 1 : place + 2] == "("]
+    middle = (opening or sorted(spaces, key=lambda place: abs(place - len(label) / 2)))[0]
+    return f"{label[:middle]}\n{label[middle + 1 :]}"
+
+
+def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """Put one legend under all axes, in as many columns as fit, and make room for its rows."""
+    if not labels:
+        return
+    width, height = figure.get_size_inches()
+    column = 0.65 + 0.07 * max(map(len, labels))
+    width = max(width, 1.15 * column)
+    fitting = int(width / column)
+    rows = -(-len(labels) // min(max(fitting, 1), len(labels)))
+    # As few columns as that many rows need: an even block instead of a straggler on its own line.
+    columns = -(-len(labels) // rows)
+    figure.set_size_inches(width, height + 0.18 * rows + 0.1)
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, handlelength=2.6)
+
+
+def save_figure(figure: Any, path: Path) -> tuple[Path, Path]:
+    """Write a figure as PNG and PDF, byte for byte the same whenever it is drawn.
+
+    Args:
+        figure: The figure.
+        path: Where, without a suffix; missing folders are made.
+
+    Returns:
+        The two files.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # laid out once: both files agree, in half the time
+    # Not with_suffix: a name such as "epsilon-0.1" has a dot of its own.
+    png, pdf = (path.parent / f"{path.name}.{kind}" for kind in ("png", "pdf"))
+    figure.savefig(png, dpi=200, metadata={"Software": None})
+    figure.savefig(pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    return png, pdf

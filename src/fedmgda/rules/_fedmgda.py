@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+
 from fedmgda.minnorm import gramian, min_norm, normalized_gramian
 from fedmgda.rules._checks import check_name
-from fedmgda.rules._rows import Rows, ZeroUpdate, combine, raw_rows, unit_rows
+from fedmgda.rules._fedavg import FedAvg
+from fedmgda.rules._rows import ZeroUpdate, combine, unit_rows
 from fedmgda.rules._rule import Center, StatelessRule, center_weights
 
 if TYPE_CHECKING:
-    from fedmgda._types import Aggregate, Cohort, Matrix
+    from fedmgda._types import Aggregate, Cohort, Matrix, Vector
 
 __all__ = ["FedMGDA"]
 
@@ -55,20 +58,27 @@ class FedMGDA(StatelessRule):
 
     def aggregate(self, cohort: Cohort) -> Aggregate:
         """Find the common descent direction of a cohort."""
-        rows = self._rows(cohort)  # Alg. 1, line 5
+        if self.epsilon == 0.0:
+            return self._mean(cohort)
+        matrix, norms = self._gramian(cohort.updates)
+        rows = unit_rows(  # Alg. 1, line 5
+            cohort, norms, normalize=self.normalize, zero_update=self.zero_update
+        )
         center = center_weights(self.center, cohort.num_examples[rows.kept])
-        if self.epsilon == 0.0 or rows.stalled or len(rows.kept) == 0:
+        if rows.stalled or len(rows.kept) == 0:
             return combine(rows, center)
-        solution = min_norm(self._gramian(rows), center, self.epsilon)  # Alg. 1, line 6
+        matrix = matrix[np.ix_(rows.kept, rows.kept)]
+        solution = min_norm(matrix, center, self.epsilon)  # Alg. 1, line 6
         return combine(rows, solution.lam, solution.gap)  # Alg. 1, line 7
 
-    def _rows(self, cohort: Cohort) -> Rows:
-        if self.normalize or self.epsilon > 0.0:
-            return unit_rows(cohort, normalize=self.normalize, zero_update=self.zero_update)
-        return raw_rows(cohort)  # nothing to normalise, nothing to solve: exactly FedAvg
+    def _mean(self, cohort: Cohort) -> Aggregate:
+        """Nothing to solve: exactly FedAvg."""
+        mean = FedAvg(center=self.center, normalize=self.normalize, zero_update=self.zero_update)
+        return mean.aggregate(cohort)
 
-    def _gramian(self, rows: Rows) -> Matrix:
-        updates = rows.cohort.updates
-        if len(rows.kept) < len(updates):
-            updates = updates[rows.kept]
-        return normalized_gramian(updates)[0] if self.normalize else gramian(updates)
+    def _gramian(self, updates: Matrix) -> tuple[Matrix, Vector]:
+        """Return the Gram matrix of the rows to combine and the norms of the updates."""
+        if self.normalize:
+            return normalized_gramian(updates)
+        matrix = gramian(updates)
+        return matrix, np.sqrt(np.diagonal(matrix))

@@ -9,6 +9,7 @@ import numpy as np
 
 from fedmgda._errors import ZeroUpdateError
 from fedmgda._types import Aggregate
+from fedmgda.minnorm import float64_blocks
 
 if TYPE_CHECKING:
     from fedmgda._types import Cohort, Indices, Matrix, Vector
@@ -19,8 +20,6 @@ ZeroUpdate: TypeAlias = Literal["drop", "stall", "error"]
 
 FLOOR = 1e-12
 """An update no longer than this is a client at rest: there is no direction in it to normalise."""
-
-_BLOCK = 1 << 16  # columns converted to float64 at a time: the (m, d) matrix is never copied whole
 
 
 @final
@@ -45,9 +44,8 @@ def row_norms(updates: Matrix) -> Vector:
     """Return ‖g_i‖ in float64, of shape `(m,)`, also where ‖g_i‖² is beyond float64."""
     squares = np.zeros(len(updates))
     with np.errstate(over="ignore"):
-        for start in range(0, updates.shape[1], _BLOCK):
-            block = updates[:, start : start + _BLOCK].astype(np.float64)
-            squares += np.einsum("ij,ij->i", block, block)
+        for _, block in float64_blocks(updates):
+            squares += np.vecdot(block, block)
         norms = np.sqrt(squares)
         for row in np.flatnonzero(np.isinf(norms)):
             shrunk, exponent = _shrunk(updates[row])
@@ -61,9 +59,18 @@ def raw_rows(cohort: Cohort) -> Rows:
     return Rows(cohort=cohort, kept=np.arange(m), scales=np.ones(m))
 
 
-def unit_rows(cohort: Cohort, *, normalize: bool = True, zero_update: ZeroUpdate = "drop") -> Rows:
-    """Normalise the updates and apply the policy for those too short to have a direction."""
-    norms = row_norms(cohort.updates)
+def unit_rows(
+    cohort: Cohort,
+    norms: Vector | None = None,
+    *,
+    normalize: bool = True,
+    zero_update: ZeroUpdate = "drop",
+) -> Rows:
+    """Normalise the updates and apply the policy for those too short to have a direction.
+
+    Norms that are known already, of shape `(m,)`, need not be measured again.
+    """
+    norms = row_norms(cohort.updates) if norms is None else norms
     if not np.isfinite(norms).all():
         row = int(np.argmin(np.isfinite(norms)))
         raise ValueError(
@@ -103,11 +110,9 @@ def combine(rows: Rows, lam: Vector, gap: float = 0.0) -> Aggregate:
     dtype = updates.dtype if np.issubdtype(updates.dtype, np.floating) else np.float64
     direction, inner, square = np.empty(d, dtype=dtype), np.zeros(m), 0.0
     with np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, d, _BLOCK):
-            part = slice(start, min(start + _BLOCK, d))
-            block = updates[:, part].astype(np.float64)
-            direction[part] = weights @ block
-            step = direction[part].astype(np.float64)
+        for columns, block in float64_blocks(updates):
+            direction[columns] = weights @ block
+            step = direction[columns].astype(np.float64)
             inner += block @ step
             square += float(step @ step)
         for row in np.flatnonzero(~np.isfinite(inner)):  # a term overflowed, the sum may not

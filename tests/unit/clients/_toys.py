@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +63,31 @@ def dropout() -> nn.Module:
     return nn.Sequential(nn.Linear(5, 16), nn.Dropout(0.5), nn.Linear(16, 3))
 
 
+def pictures() -> FederatedData:
+    """The same clients with small images of three channels."""
+    data = federation()
+    images = np.random.default_rng(3).standard_normal((len(data.targets), 3, 6, 6))
+    return replace(data, features=images.astype(np.float32))
+
+
+def convolutions() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(3, 8, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 8, 2), nn.Flatten(),
+        nn.Dropout(0.2), nn.Linear(8, 3),
+    )  # fmt: skip
+
+
+class Viewing(nn.Module):
+    """A network that insists on torch's own memory format."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.fc = nn.Conv2d(3, 2, 3), nn.Linear(32, 3)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        return self.fc(self.conv(features).view(-1, 32))
+
+
 class Trap(nn.Module):
     """Does something to its process when it meets the triggering example."""
 
@@ -115,5 +141,6 @@ def pool(**changes: Any) -> ClientPool:
         "build_model": small,
         "training": LocalTraining(local_epochs=2, batch_size=4),
         "seed": 5,
+        "path": "torch",
     }
     return ClientPool(**(settings | changes))

@@ -18,6 +18,7 @@ from fedmgda.clients import _crew
 from unit.clients._toys import (
     SIZES,
     complain,
+    convolutions,
     descriptors,
     die,
     die_once,
@@ -25,6 +26,7 @@ from unit.clients._toys import (
     federation,
     hang,
     only_in,
+    pictures,
     pool,
     small,
     trapped,
@@ -89,6 +91,13 @@ def test_one_two_and_three_workers_give_the_same_bits(crew: ClientPool) -> None:
         expected = everything_of(alone)
         assert everything_of(crew) == expected
         assert everything_of(three) == expected
+
+
+def test_convolutions_give_the_same_bits_in_every_process() -> None:
+    options = {"data": pictures(), "build_model": convolutions}
+    with pool(**options) as alone, pool(**options, workers=2) as two:
+        assert alone._settings.channels_last
+        assert everything_of(alone) == everything_of(two)
 
 
 def test_the_updates_of_a_round_last_until_the_next(crew: ClientPool) -> None:

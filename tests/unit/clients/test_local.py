@@ -153,3 +153,24 @@ def test_the_full_gradient_is_that_of_the_mean_loss() -> None:
     functional.cross_entropy(module(block.features), block.targets).backward()
     expected = torch.cat([param.grad.flatten() for param in module.parameters()])
     torch.testing.assert_close(model.grad, expected)
+
+
+@pytest.mark.parametrize("factor", [1.0, 3.0])
+def test_the_local_loss_is_the_mean_of_the_batch_losses_on_the_way(factor: float) -> None:
+    module, block = example(11)
+    training = LocalTraining(batch_size=4, local_epochs=2, mu=0.5, client_lr=0.3)
+    model = FlatModel(copy.deepcopy(module))
+    returned = local_sgd(model, block, training, np.random.default_rng(7), loss_factor=factor)
+    replayed, rng, losses = FlatModel(copy.deepcopy(module)), np.random.default_rng(7), []
+    received = replayed.params.clone()
+    for _ in range(2):
+        for rows in torch.from_numpy(rng.permutation(11)).split(4):
+            loss = functional.cross_entropy(
+                replayed.module(block.features[rows]), block.targets[rows]
+            )
+            losses.append(loss.item())
+            replayed.grad.zero_()
+            (factor * loss).backward()
+            step = replayed.grad + 0.5 * (replayed.params - received)
+            replayed.params.sub_(step, alpha=0.3)
+    assert returned == pytest.approx(np.mean(losses), rel=1e-5)

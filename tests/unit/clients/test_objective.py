@@ -51,7 +51,7 @@ def test_the_score_is_taken_in_eval_mode() -> None:
 def test_scores_over_several_chunks_cover_every_example(monkeypatch: pytest.MonkeyPatch) -> None:
     module, block = small(), classes()
     whole = score(module, block)
-    monkeypatch.setattr(_objective, "_CHUNK_ENTRIES", 5 * 7)
+    monkeypatch.setattr(_objective, "_PASS_ENTRIES", 5 * 7)
     assert [len(targets) for _, targets in block.chunks()] == [7] * 7 + [1]
     assert score(module, block) == pytest.approx(whole, rel=1e-6)
 

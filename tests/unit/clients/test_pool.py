@@ -11,14 +11,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fedmgda import FedmgdaError
+from fedmgda._errors import MissingDependencyError
 from fedmgda.clients import LocalTraining
 from fedmgda.models import initial_vector, linear
 from unit.clients._toys import (
     SIZES,
+    Viewing,
     complain,
+    convolutions,
     dropout,
     everything,
     federation,
+    pictures,
     pool,
     small,
     trapped,
@@ -83,6 +87,33 @@ def test_the_reported_loss_is_to_the_bit_that_of_an_evaluation(build_model: Any)
     assert evaluation.num_examples.tolist() == list(SIZES[::-1])
 
 
+@pytest.mark.parametrize("build_model", [convolutions, Viewing])
+def test_images_are_trained_in_the_format_the_network_takes(build_model: Any) -> None:
+    training = LocalTraining(batch_size=None, client_lr=1.0)
+    with pool(data=pictures(), build_model=build_model, training=training) as clients:
+        assert clients._settings.channels_last == (build_model is convolutions)
+        params = clients.initial_params()
+        gradients = clients.gradients(params, ALL)
+        reported = clients.train_cohort(params, ALL, 1)
+        evaluated = clients.evaluate(params, ALL, "train")
+    assert reported.failures == ()
+    np.testing.assert_array_equal(reported.losses, evaluated.losses)
+    module, data = build_model().eval(), pictures()
+    torch.nn.utils.vector_to_parameters(torch.from_numpy(params), module.parameters())
+    for client, rows in enumerate(data.train):
+        module.zero_grad()
+        images, labels = torch.from_numpy(data.features[rows]), torch.from_numpy(data.targets[rows])
+        torch.nn.functional.cross_entropy(module(images), labels).backward()
+        expected = torch.cat([parameter.grad.flatten() for parameter in module.parameters()])
+        np.testing.assert_allclose(gradients[client], expected.numpy(), atol=1e-6)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_device_that_is_not_there_is_refused() -> None:
+    with pytest.raises(MissingDependencyError, match=r"torch finds none; use \"cpu\"\.$"):
+        pool(device="cuda")
+
+
 def test_dropout_is_on_in_training_and_off_in_the_reported_loss() -> None:
     training = LocalTraining(batch_size=None)
     with pool(build_model=dropout, training=training) as clients:
@@ -93,6 +124,49 @@ def test_dropout_is_on_in_training_and_off_in_the_reported_loss() -> None:
     # A single full batch leaves dropout as the only thing a round can change.
     assert (updates != second.updates).any(axis=1).all()
     np.testing.assert_array_equal(losses, second.losses)
+
+
+def test_a_loss_reported_during_training_is_the_local_loss_and_changes_no_update() -> None:
+    with (
+        pool(build_model=everything) as usual,
+        pool(build_model=everything, reported_loss="during", loss_factors={2: 3.0}) as quick,
+    ):
+        params = usual.initial_params()
+        before, during = usual.train_cohort(params, ALL, 1), quick.train_cohort(params, ALL, 1)
+    others = [i for i in ALL if i != 2]
+    np.testing.assert_array_equal(during.updates[others], before.updates[others])
+    np.testing.assert_array_equal(during.losses, during.local_losses)
+    np.testing.assert_array_equal(during.local_losses[others], before.local_losses[others])
+    assert (before.losses != before.local_losses).all()
+
+
+def test_an_inflated_loss_is_inflated_in_both_reports() -> None:
+    training = LocalTraining(batch_size=None)
+    with (
+        pool(training=training) as honest,
+        pool(training=training, loss_factors={2: 100.0}) as attacked,
+    ):
+        params = honest.initial_params()
+        truth, lie = honest.train_cohort(params, ALL, 1), attacked.train_cohort(params, ALL, 1)
+    np.testing.assert_array_equal(lie.local_losses / truth.local_losses, [1, 1, 100, 1, 1, 1])
+    # One step over everything: what is seen on the way is the model that was received.
+    np.testing.assert_allclose(lie.local_losses, lie.losses, rtol=1e-5)
+
+
+def test_a_client_that_reports_its_local_loss_passes_over_its_split_only_to_train() -> None:
+    calls: list[bool] = []
+
+    class Counted(torch.nn.Linear):
+        def forward(self, features: torch.Tensor) -> torch.Tensor:
+            calls.append(self.training)
+            return super().forward(features)
+
+    for how, passes in (("before", 1), ("during", 0)):
+        with pool(build_model=lambda: Counted(5, 3), reported_loss=how) as clients:
+            calls.clear()
+            clients.train_cohort(clients.initial_params(), (0,), 1)
+        assert calls.count(False) == passes
+        assert calls.count(True) == 6  # two epochs of twelve examples by four
 
 
 def test_batch_norm_statistics_travel_behind_the_parameters() -> None:
@@ -243,6 +317,11 @@ def test_nobody_is_a_cohort_too() -> None:
         ({"workers": 0}, "workers must be at least 1, got 0."),
         ({"client_timeout": 0.0}, "client_timeout must be positive and finite, got 0.0."),
         ({"client_timeout": math.nan}, "client_timeout must be positive and finite, got nan."),
+        (
+            {"reported_loss": "after"},
+            'reported_loss must be "before" or "during", got \'after\'.',
+        ),
+        ({"device": "abacus"}, 'device must be "cpu" or "cuda", got \'abacus\'.'),
         ({"loss_factors": {9: 2.0}}, "client ids must lie in 0..5, got 9."),
         ({"loss_factors": {1: math.inf}}, "loss_factors must be finite, got inf for client 1."),
     ],

@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from fedmgda.clients._shared_data import SharedData
 from unit.clients._toys import federation
@@ -38,3 +39,17 @@ def test_a_slice_of_a_mapped_file_is_copied(tmp_path: Path) -> None:
     mapped = np.load(tmp_path / "features.npy", mmap_mode="r")[3:]
     opened = SharedData.of(dataclasses.replace(data, features=mapped)).open()
     np.testing.assert_array_equal(opened.features, data.features)
+
+
+def test_the_rows_of_the_clients_are_a_sequence_of_views() -> None:
+    data = federation()
+    shared = SharedData.of(data)
+    opened = shared.open().train
+    assert len(opened) == len(data.train)
+    assert np.shares_memory(opened[3], shared.rows.array)
+    np.testing.assert_array_equal(opened[-1], data.train[-1])
+    for rows, expected in zip(opened[1:3], data.train[1:3], strict=True):
+        np.testing.assert_array_equal(rows, expected)
+    for beyond in (6, -7):
+        with pytest.raises(IndexError, match=f"^There is no client {beyond} among 6"):
+            opened[beyond]

@@ -61,6 +61,32 @@ def test_a_round_is_recorded_with_its_proof(finished):
     )
 
 
+def test_the_reported_loss_changes_how_the_losses_are_measured_but_not_the_losses(
+    finished, tmp_path
+):
+    clients = {"per_round": 3, "reported_loss": "during"}
+    folder, _ = finish(tmp_path, spec_of(clients=clients))
+    for usual, quick in zip(
+        *(f.records.read("rounds") for f in (finished[0], folder)), strict=True
+    ):
+        assert quick == usual
+        assert len(quick["local_losses"]) == 3
+        assert quick["local_losses"] != quick["losses_before"]
+
+
+def test_a_loss_that_nobody_measured_is_null(tmp_path):
+    folder, _ = finish(tmp_path, spec_of(rounds=2, evaluation={"every": 5, "improved": False}))
+    for row in folder.records.read("rounds"):
+        assert row["losses_before"] is row["losses_after"] is row["improved"] is None
+        assert len(row["local_losses"]) == 3
+
+
+def test_chosen_clients_train_alone_and_all_are_evaluated(tmp_path):
+    folder, _ = finish(tmp_path, spec_of(rounds=3, clients={"only": [4, 1]}))
+    assert [row["clients"] for row in folder.records.read("rounds")] == [[1, 4]] * 3
+    assert folder.records.read("evaluations")[-1]["clients"] == list(range(6))
+
+
 def test_the_model_on_disk_has_the_names_of_the_module(finished):
     arrays = load_file(finished[0].path / "model.safetensors")
     assert {name: array.shape for name, array in arrays.items()} == {

@@ -62,6 +62,17 @@ def test_a_resolved_spec_survives_toml_and_resolves_to_itself(rule, compat, tmp_
         ({"clients": {"batch_size": 10**400}}, "clients.batch_size must be a whole number"),
         ({"engine": {"client_timeout": 1e308}}, "engine.client_timeout must lie in (0, 1e+07]"),
         ({"attack": {"name": "scale-loss", "clients": []}}, "attack.clients is empty"),
+        ({"clients": {"only": [20]}}, "clients.only names client 20; ids go from 0 to 19."),
+        ({"clients": {"only": []}}, "clients.only must name each client once, and at least one"),
+        ({"clients": {"only": [1, 1]}}, "must name each client once, and at least one, got (1, 1)"),
+        ({"clients": {"only": [0], "per_round": 1}}, "per_round does not go with clients.only"),
+        ({"clients": {"only": [0], "participation": 0.1}}, "participation does not go with"),
+        (
+            {"clients": {"only": [0]}, "attack": {"name": "scale-loss"}},
+            "attack.always_on does not go with clients.only; set it to false.",
+        ),
+        ({"clients": {"reported_loss": "after"}}, "must be 'before' or 'during', got 'after'"),
+        ({"engine": {"device": "gpu"}}, "engine.device must be 'cpu' or 'cuda', got 'gpu'"),
         ({"attack": {"factor": 3.0}}, "attack.factor does not apply to 'none'"),
     ],
 )  # fmt: skip
@@ -91,6 +102,35 @@ def test_the_proximal_methods_bring_their_mu():
 def test_participation_becomes_a_number_of_clients():
     assert parsed(clients={"participation": 0.31}).clients.per_round == 7
     assert parsed().clients.per_round == 10
+
+
+@pytest.mark.parametrize(
+    ("rule", "compat", "improved", "expected"),
+    [
+        ("fedavg", "paper", False, "during"),
+        ("fedmgda+", "released-code", False, "during"),
+        ("fedavg", "paper", True, "before"),
+        ("q-fedavg", "paper", False, "before"),
+        ("q-fedavg", "released-code", False, "before"),
+        ("afl", "paper", False, "before"),
+        ("afl", "released-code", True, "during"),
+    ],
+)
+def test_clients_report_the_loss_that_something_reads(rule, compat, improved, expected):
+    spec = parsed(rule={"name": rule}, compat=compat, evaluation={"improved": improved})
+    assert spec.clients.reported_loss == expected
+    assert resolve(spec) == spec
+
+
+def test_a_given_report_of_the_loss_stays():
+    for report in ("before", "during"):
+        assert parsed(clients={"reported_loss": report}).clients.reported_loss == report
+
+
+def test_chosen_clients_replace_participation():
+    spec = parsed(clients={"only": [3, 1]})
+    assert (spec.clients.per_round, spec.clients.participation) == (None, None)
+    assert resolve(spec) == spec
 
 
 def test_overrides_are_toml_or_bare_words():

@@ -55,6 +55,21 @@ def test_a_number_that_cannot_be_true_is_quarantined(field, value, reason):
     assert reasons(failures) == {1: reason}
 
 
+def test_local_losses_are_only_recorded_whatever_they_are():
+    told = np.array([np.nan, np.inf, -1.0])
+    updates = np.array([GOOD, GOOD, np.full(3, np.nan)])
+    good, _ = admit(cohort(local_losses=told), PARAMS, (0, 1, 2))
+    np.testing.assert_array_equal(good.local_losses, told)
+    good, _ = admit(cohort(local_losses=told, updates=updates), PARAMS, (0, 1, 2))
+    np.testing.assert_array_equal(good.local_losses, told[:2])
+
+
+def test_local_losses_of_the_wrong_shape_are_no_local_losses():
+    good, failures = admit(cohort(local_losses=np.ones(2)), PARAMS, (0, 1, 2))
+    assert good.client_ids == ()
+    assert "local_losses is float64 of shape (2,)" in failures[0].reason
+
+
 @pytest.mark.parametrize(
     ("junk", "reason"),
     [(np.nan, "1 NaN in the update"), (np.inf, "1 Inf in the update")],

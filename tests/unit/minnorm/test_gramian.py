@@ -109,6 +109,16 @@ def test_no_float64_copy_of_the_matrix_is_made() -> None:
     assert peak < 0.2 * rows.nbytes
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_the_row_that_is_not_finite_is_named_and_spoils_no_other_norm(value: float) -> None:
+    rows = np.array([[1e120, 1.0], [3.0, 4.0], [value, 1.0]])
+    with pytest.raises(ValueError, match="row 2 is not"):
+        gramian(rows)
+    norms = normalized_gramian(rows)[1]
+    np.testing.assert_allclose(norms[:2], [1e120, 5.0], rtol=1e-15)
+    assert not np.isfinite(norms[2])
+
+
 def test_integers_are_accepted_and_vectors_are_not() -> None:
     assert gramian(np.array([[1, 2], [3, 4]])).tolist() == [[5.0, 11.0], [11.0, 25.0]]
     with pytest.raises(ValueError, match=r"updates must have shape \(m, d\), got \(3,\)\."):

@@ -25,7 +25,7 @@ def test_the_active_set_alone_reaches_the_optimum_from_the_shortest_users(
 ) -> None:
     given = problem(name, 25, epsilon)
     lam = given.with_unit_sum(given.lower)
-    lam, gap, _ = polish(given, lam, (given.lower < lam) & (lam < given.upper))
+    lam, gap, _ = polish(given, lam, (given.lower < lam) & (lam < given.upper), 150)
     assert gap <= 1e-10
     assert abs(lam.sum() - 1.0) <= 1e-13
 
@@ -36,7 +36,7 @@ def test_the_result_is_never_worse_than_the_start() -> None:
     start = np.array([0.5, 0.0, 0.5])
     before = gap_of(given.gramian @ start, start, given.lower, given.upper)
     for free in (np.zeros(3, dtype=bool), np.ones(3, dtype=bool)):
-        lam, gap, _ = polish(given, start, free)
+        lam, gap, _ = polish(given, start, free, 62)
         assert gap <= before
         assert gap == gap_of(given.gramian @ lam, lam, given.lower, given.upper)
 
@@ -48,7 +48,7 @@ def test_without_the_interior_point_the_answer_is_the_same(
 
     def only_the_second(given: Problem) -> Any:
         lam = given.with_unit_sum(given.lower)
-        yield lam, (given.lower < lam) & (lam < given.upper)
+        yield lam, (given.lower < lam) & (lam < given.upper), 4 * len(lam) + 50
 
     monkeypatch.setattr(_solve, "starts", only_the_second)
     for case, solution in zip(cases(), expected, strict=True):

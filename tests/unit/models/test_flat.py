@@ -119,3 +119,54 @@ def test_a_read_only_vector_can_be_loaded() -> None:
     model = FlatModel(nn.Linear(2, 1))
     model.load(vector)
     assert model.vector.tolist() == [1.0, 1.0, 1.0]
+
+
+def convolutions() -> nn.Module:
+    return nn.Sequential(
+        nn.Conv2d(3, 4, 3),
+        nn.BatchNorm2d(4),
+        nn.ReLU(),
+        nn.ConvTranspose2d(4, 2, 2),
+        nn.Flatten(),
+        nn.Linear(50, 2),
+    )
+
+
+def test_the_vector_that_travels_keeps_torchs_order_with_channels_last() -> None:
+    plain, turned = FlatModel(convolutions()), FlatModel(convolutions(), channels_last=True)
+    vector = np.arange(plain.num_params + plain.num_buffers, dtype=np.float32)
+    plain.load(vector)
+    turned.load(vector)
+    np.testing.assert_array_equal(turned.array, vector)
+    for own, other in zip(turned.module.parameters(), plain.module.parameters(), strict=True):
+        assert torch.equal(own, other)
+    assert not torch.equal(turned.vector, plain.vector)
+
+
+def test_kernels_and_their_gradients_lie_with_channels_last() -> None:
+    model = FlatModel(convolutions(), channels_last=True)
+    for part in (model.module[0], model.module[3]):
+        assert part.weight.is_contiguous(memory_format=torch.channels_last)
+        assert part.weight.grad.stride() == part.weight.stride()
+
+
+def test_channels_last_changes_rounding_only() -> None:
+    plain = FlatModel(convolutions())
+    turned = FlatModel(convolutions(), channels_last=True)
+    turned.load(plain.array)
+    features = torch.randn(3, 3, 6, 6)
+    for model in (plain, turned):
+        for _ in range(2):  # into the same gradient
+            model.module(features).square().sum().backward()
+        model.params.sub_(model.grad, alpha=0.01)
+    np.testing.assert_allclose(turned.grad_array, plain.grad_array, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(turned.array, plain.array, rtol=1e-4, atol=1e-4)
+
+
+def test_an_array_is_a_copy() -> None:
+    model = FlatModel(nn.Linear(2, 1))
+    before, grad = model.array, model.grad_array
+    model.vector.add_(1)
+    model.grad.add_(1)
+    np.testing.assert_allclose(model.array - before, 1)
+    assert grad.tolist() == [0, 0, 0]

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -125,6 +127,33 @@ def test_opposite_users_stop_the_server():
     result = FedMGDA().aggregate(cohort_of([[1.0, 0.0], [-3.0, 0.0]]))
     assert result.norm == pytest.approx(0.0, abs=1e-15)
     assert result.lam == pytest.approx([0.5, 0.5])
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_no_copy_of_the_updates_is_made_even_where_a_client_is_dropped(normalize):
+    updates = np.random.default_rng(0).standard_normal((50, 400_000), dtype=np.float32)
+    updates[7] = 0.0
+    cohort, rule = cohort_of(updates, dtype=np.float32), FedMGDA(normalize=normalize)
+    tracemalloc.start()
+    result = rule.aggregate(cohort)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert result.dropped == (7,)
+    assert peak < 0.2 * updates.nbytes
+
+
+@given(cohorts(dtype=np.float32), normalizations)
+def test_a_client_at_rest_changes_nothing_for_the_others(cohort, normalize):
+    resting = np.full_like(cohort.updates[:1], 1e-20)
+    joined = cohort_of(np.vstack([resting, cohort.updates]), dtype=np.float32)
+    rule = FedMGDA(normalize=normalize)
+    alone, together = (
+        rule.aggregate(cohort_of(cohort.updates, dtype=np.float32)),
+        rule.aggregate(joined),
+    )
+    assert together.dropped == (0,)
+    scale = 1.0 if normalize else np.linalg.norm(cohort.updates, axis=1).max()
+    np.testing.assert_allclose(together.direction, alone.direction, atol=1e-6 * scale, rtol=0)
 
 
 class TestZeroUpdates:

@@ -1,0 +1,144 @@
+"""What the library holds itself to, as numbers that can be read off the results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Results = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One line of the table.
+
+    Attributes:
+        what: What is measured.
+        limit: The number it must reach, or must not exceed.
+        value: The number in the results; whatever is missing there raises KeyError, with the
+            reason where one is known.
+        at_least: Whether the limit is a least value rather than a largest.
+        unit: The unit of both.
+    """
+
+    what: str
+    limit: float
+    value: Callable[[Results], float]
+    at_least: bool = True
+    unit: str = "x"
+
+    def judge(self, results: Results) -> tuple[str, str]:
+        """Return the measured value and the verdict, as text."""
+        try:
+            value = self.value(results)
+        except KeyError as missing:
+            return f"not measured ({missing.args[0]})", "**no**"
+        met = value >= self.limit if self.at_least else value <= self.limit
+        return f"{value:.3g} {self.unit}", "yes" if met else "**no**"
+
+    @property
+    def wanted(self) -> str:
+        """The limit as text."""
+        return f"{'≥' if self.at_least else '≤'} {self.limit:g} {self.unit}"
+
+
+def w1_value(results: Results, label: str, column: str) -> float:
+    """Return a number of an engine in the results of W1."""
+    row = next((row for row in results["w1"]["engines"] if row["engine"] == label), {})
+    if row.get(column) is None:
+        raise KeyError(f"{label}: {row.get('failures', ['no such engine'])[-1]}")
+    return float(row[column])
+
+
+def goals() -> Iterator[Goal]:
+    """Yield all goals, in the order of the table."""
+    yield from _w1("torch", (("pfl, 2 processes", 1.35), ("Flower", 1.8), ("FedLab", 2.2)), 1.0)
+    yield from _w1("compiled", (("pfl, 2 processes", 4.0), ("Flower", 5.5), ("FedLab", 7.0)), 3.0)
+    yield Goal(
+        "W2, Adult: faster than torch eager", 200, lambda r: r["local"]["w2"]["eager_over_ours"]
+    )
+    yield Goal("W2, Adult", 100, lambda r: r["local"]["w2"]["ours_rounds_per_s"], unit="rounds/s")
+    yield Goal(
+        "CIFAR-10 CNN, 2 processes: faster than the plain torch loop",
+        1.4,
+        lambda r: r["local"]["cifar_round"]["plain_over_ours"],
+    )
+    for i, path in enumerate(("compiled", "torch")):
+        yield Goal(
+            f"f_i of all participants before and after, share of a W1 round, {path} path",
+            25,
+            lambda r, i=i: 100 * r["local"]["evaluation"][i]["bookkeeping_share"],
+            at_least=False,
+            unit="%",
+        )
+    yield from _server()
+
+
+def _w1(path: str, shipped: tuple[tuple[str, float], ...], helped: float) -> Iterator[Goal]:
+    ours = f"fedmgda {path}"
+    for peer, factor in shipped:
+        yield Goal(f"W1, {path} path: faster than {peer}", factor, _ratio(peer, ours))
+        least = 4.0 if (path, peer) == ("compiled", "Flower") else helped
+        label = f"{peer}, helped"
+        yield Goal(f"W1, {path} path: faster than {label}", least, _ratio(label, ours))
+    yield Goal(
+        f"W1, {path} path: start to end of first round",
+        4,
+        lambda r: w1_value(r, ours, "first_s"),
+        at_least=False,
+        unit="s",
+    )
+    yield Goal(
+        f"W1, {path} path: memory over pfl's",
+        1,
+        lambda r: w1_value(r, ours, "peak_mb") / w1_value(r, "pfl, 2 processes", "peak_mb"),
+        at_least=False,
+    )
+
+
+def _ratio(peer: str, ours: str) -> Callable[[Results], float]:
+    """Compare with the better of a peer's two lines, where it was tried on one thread as well."""
+
+    def ratio(results: Results) -> float:
+        known = {row["engine"]: row.get("round_s") for row in results["w1"]["engines"]}
+        alone = known.get(f"{peer}, 1 thread") or float("inf")
+        return min(w1_value(results, peer, "round_s"), alone) / w1_value(results, ours, "round_s")
+
+    return ratio
+
+
+def _server() -> Iterator[Goal]:
+    yield Goal(
+        "aggregation, m = 10, d = 8e5, share of a CIFAR-10 round",
+        1,
+        lambda r: 100 * r["aggregation"]["cifar_share"]["aggregation_share"],
+        at_least=False,
+        unit="%",
+    )
+    yield Goal(
+        "aggregation, m = 100, d = 8e5, over one float32 GEMM",
+        2,
+        lambda r: r["aggregation"]["aggregation"][1]["over_gemm"],
+        at_least=False,
+    )
+    yield Goal(
+        "exponent of training time in participants",
+        1.05,
+        lambda r: r["scaling"]["exponents"]["participants train_s"],
+        at_least=False,
+        unit="",
+    )
+    yield Goal(
+        "memory added by 10⁷ parameters, over one (m, d) matrix and five vectors of length d",
+        1,
+        _memory_ratio,
+        at_least=False,
+    )
+
+
+def _memory_ratio(results: Results) -> float:
+    small, large = results["scaling"]["params"][0], results["scaling"]["params"][-1]
+    return (large["peak_mb"] - small["peak_mb"]) / (large["matrix_mb"] * 1.5)

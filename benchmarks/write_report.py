@@ -1,0 +1,187 @@
+"""Write the measured parts of docs/performance.md from the results; the prose around them stays.
+
+A part stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from _goals import goals
+from _measure import RESULTS, ROOT, cell
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+PAGE = ROOT / "docs" / "performance.md"
+
+
+def markdown_table(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> str:
+    """Return rows as a Markdown table.
+
+    Args:
+        rows: One mapping per line.
+        columns: From the keys that are shown to their headings.
+    """
+    lines = [[cell(row.get(key)) for key in columns] for row in rows]
+    head = "| " + " | ".join(columns.values()) + " |"
+    rule = "|" + "---|" * len(columns)
+    return "\n".join([head, rule, *("| " + " | ".join(line) + " |" for line in lines)])
+
+
+def fill(page: str, parts: Mapping[str, str]) -> str:
+    """Put each part between its marks.
+
+    Raises:
+        ValueError: If the page has no place for a part.
+    """
+    for name, text in parts.items():
+        pattern = rf"(<!-- bench:{name} -->\n).*?(<!-- /bench:{name} -->)"
+        page, count = re.subn(
+            pattern, lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page, flags=re.DOTALL
+        )
+        if count != 1:
+            raise ValueError(f"The page must have one part {name!r}, found {count}.")
+    return page
+
+
+def parts(results: dict[str, dict[str, Any]]) -> dict[str, str]:
+    """Return the text of every part of the page."""
+    judged = [(goal, *goal.judge(results)) for goal in goals()]
+    goal_rows = [
+        {"what": goal.what, "goal": goal.wanted, "measured": value, "met": met}
+        for goal, value, met in judged
+    ]
+    local, scaling = results["local"], results["scaling"]
+    return {
+        "goals": markdown_table(goal_rows, _same("what", "goal", "measured", "met")),
+        "machine": _machine(results),
+        "w1": _w1(results["w1"]["engines"]),
+        "w2": markdown_table([local["w2"]], _W2),
+        "w3": markdown_table([*local["w3"]], _W3),
+        "evaluation": markdown_table(local["evaluation"], _EVALUATION),
+        "qp": _qp(results["minnorm"]),
+        "gram": markdown_table(results["aggregation"]["gramian"], _GRAM),
+        "limits": markdown_table([scaling["limits"]], _LIMITS),
+        "exponents": markdown_table(
+            [{"curve": name, "p": power} for name, power in scaling["exponents"].items()],
+            {"curve": "curve", "p": "exponent"},
+        ),
+        "users": markdown_table(scaling["users"], _USERS),
+    }
+
+
+_W2 = {
+    "eager_round_s": "torch eager, s / round",
+    "ours_round_s": "ours, s / round",
+    "ours_rounds_per_s": "ours, rounds / s",
+    "eager_over_ours": "ratio",
+}
+_W3 = {
+    "model": "model",
+    "plain_samples_per_s": "plain torch, samples / s",
+    "ours_samples_per_s": "ours, samples / s",
+    "plain_over_ours": "ratio",
+}
+_EVALUATION = {
+    "path": "path",
+    "round_s": "round, s",
+    "round_with_bookkeeping_s": "with f_i before and after, s",
+    "evaluate_all_users_s": "training loss of all 100 users, s",
+}
+_GRAM = {
+    "m": "m",
+    "d": "d",
+    "gramian_ms": "ours, ms",
+    "float32_ms": "float32 GEMM, ms",
+    "float64_ms": "float64 GEMM, ms",
+    "gramian_over_float32": "ours over float32",
+    "relative_error": "relative error of ours",
+}
+_LIMITS = {
+    "gemm_gflops": "float32 GEMM, GFLOP/s",
+    "copy_gb_per_s": "memory copy, GB/s",
+    "w1_at_gemm_peak_s": "a W1 round at GEMM speed, s",
+    "w1_share_of_gemm_peak": "our share of that speed",
+}
+_USERS = {
+    "users": "users",
+    "start_s": "start, s",
+    "round_s": "round of 10, s",
+    "peak_mb": "peak memory, MB",
+    "data_mb": "of it data, MB",
+}
+
+
+def _same(*names: str) -> dict[str, str]:
+    return {name: name for name in names}
+
+
+def _machine(results: Mapping[str, dict[str, Any]]) -> str:
+    facts = results["w1"]["machine"]
+    versions = {"python": facts["python"], **results["minnorm"]["machine"]["packages"]}
+    versions |= facts["packages"]
+    for row in results["w1"]["engines"]:
+        versions |= row.get("versions", {})
+    listed = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
+    load = max(record["machine"]["load_average_before"] for record in results.values())
+    return f"{facts['cpu']}, {facts['cores']} cores. {listed}. Load before the parts: up to {load}."
+
+
+def _w1(rows: Sequence[dict[str, Any]]) -> str:
+    columns = {
+        "engine": "engine",
+        "round_s": "s / round",
+        "first_s": "start to end of first round, s",
+        "peak_mb": "peak memory (PSS), MB",
+    }
+    failed = [
+        f"- {row['engine']} failed {len(row['failures'])} times, last with: `{row['failures'][-1]}`"
+        for row in rows
+        if "failures" in row
+    ]
+    return "\n".join([markdown_table(rows, columns), *([""] if failed else []), *failed])
+
+
+def _qp(record: Mapping[str, Any]) -> str:
+    sizes = sorted({row["m"] for row in record["rows"]})
+    lines = []
+    for solver in dict.fromkeys(row["solver"] for row in record["rows"]):
+        own = [row for row in record["rows"] if row["solver"] == solver]
+        line: dict[str, Any] = {"solver": solver}
+        for m in sizes:
+            times = [row["ms"] for row in own if row["m"] == m]
+            line[f"m{m}"] = f"{cell(min(times))} to {cell(max(times))}"
+        line["gap"] = f"{max(row['relative_gap'] for row in own):.1e}"
+        lines.append(line)
+    lines += [{"solver": f"{name}: not measured"} for name in record["missing"]]
+    heads = {f"m{m}": f"m = {m}, ms" for m in sizes}
+    return markdown_table(lines, {"solver": "solver", **heads, "gap": "worst relative gap"})
+
+
+def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the records by name."""
+    names = ("w1", "local", "minnorm", "aggregation", "scaling")
+    return {
+        name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names
+    }
+
+
+def main() -> None:
+    """Rewrite the page."""
+    try:
+        results = read_results(RESULTS)
+    except FileNotFoundError as error:
+        sys.exit(f"{error.filename} does not exist; run make bench.")
+    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), parts(results)), encoding="utf-8")
+    judged = [(goal, *goal.judge(results)) for goal in goals()]
+    for goal, value, met in judged:
+        print(f"{met.strip('*'):>4}  {goal.what}: {value}, wanted {goal.wanted}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""`fedmgda reproduce`: the tables and figures of the paper, run, resumed and compared."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+
+from fedmgda._errors import LockedError, SpecError
+from fedmgda.cli._console import err, out
+from fedmgda.cli._progress import leave_if_failed, watch_jobs
+from fedmgda.cli._studies import print_list, print_report, print_theory
+from fedmgda.experiments import Collection
+from fedmgda.paper import (
+    Setting,
+    default_folder,
+    export_study,
+    load_study,
+    plan_study,
+    write_report,
+)
+
+if TYPE_CHECKING:
+    from fedmgda.experiments import JobState
+    from fedmgda.paper import Study
+
+__all__ = ["reproduce"]
+
+_TRIES, _PAUSE = 30, 2.0  # how often, and after how many seconds, a locked run is tried again
+
+
+def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
+    name: Annotated[str, typer.Argument(help="A table or figure, or: list", metavar="ID")],
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, help="How many seeds; the paper's if not given.")
+    ] = None,
+    rounds: Annotated[
+        int | None,
+        typer.Option("--rounds", min=1, help="How many rounds; this moves the decay as well."),
+    ] = None,
+    compat: Annotated[
+        str, typer.Option("--compat", help="Follow the text: paper; or: released-code.")
+    ] = "paper",
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--row", "-r", help='Run this row alone, as in -r "FedAvg"; may be repeated.'),
+    ] = None,
+    config: Annotated[
+        list[str] | None,
+        typer.Option("--config", "-c", metavar="KEY=VALUE", help="Change a key of the spec."),
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="The folder; runs/reproduce/ID-COMPAT if not given."),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("--jobs", "-j", min=1, help="Runs at the same time; all cores if not given."),
+    ] = None,
+    report: Annotated[
+        bool, typer.Option("--report", help="Run nothing; report what has been run so far.")
+    ] = False,
+    publish: Annotated[
+        Path | None, typer.Option("--publish", help="Also copy the result, compressed, to here.")
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="With list: time three rounds of each study first.")
+    ] = False,
+) -> None:
+    """Run a table or figure of the paper, or go on with it, and compare; `list` shows them."""
+    if compat not in {"paper", "released-code"}:
+        raise SpecError(f"--compat must be 'paper' or 'released-code', got {compat!r}.")
+    setting = Setting(
+        compat="paper" if compat == "paper" else "released-code",
+        seeds=seeds,
+        rounds=rounds,
+        rows=tuple(rows or ()),
+        changes=tuple(config or ()),
+    )
+    if name == "list":
+        print_list(setting, measure=measure)
+        return
+    study = load_study(name)
+    folder = folder or default_folder(study, setting)
+    if study.kind == "theory":
+        _theory(publish or folder)
+        return
+    collection = None if report else Collection(folder, plan_study(study, setting))
+    states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection else []
+    _show(study, setting, folder, publish)
+    if collection is not None:
+        leave_if_failed(collection, states)
+
+
+def _carry_out(collection: Collection, jobs: int) -> list[JobState]:
+    """Carry all runs to their end.
+
+    After kill -9 the runs' own processes live on until they have finished their round. Whoever
+    starts the command again at once should not have to know that: locked runs are tried again.
+    """
+    for _ in range(_TRIES):
+        states = watch_jobs(collection, jobs, quiet=False)
+        if all(state.exit_code != LockedError.exit_code for state in states):
+            break
+        err.print("Another process still works on some of the runs; waiting for it.")
+        time.sleep(_PAUSE)
+    return states
+
+
+def _theory(folder: Path) -> None:
+    """Try the theorems, and end with an error if a claim we hold to be right does not hold."""
+    from fedmgda.paper.theory import theory_checks, write_theory  # noqa: PLC0415 (rarely needed)
+
+    checks = theory_checks()
+    print_theory(checks, write_theory(checks, folder))
+    if not all(check.holds for check in checks if not check.as_printed):
+        raise typer.Exit(1)
+
+
+def _show(study: Study, setting: Setting, folder: Path, publish: Path | None) -> None:
+    """Write and print the report of what has been run, and copy it where it is kept."""
+    written = write_report(study, setting, folder)
+    print_report(study, setting, written)
+    if publish is not None:
+        copies = export_study(study, setting, written, publish)
+        size = sum(path.stat().st_size for path in copies)
+        out.print(escape(f"Published in {publish}: {len(copies)} files, {size:,} bytes."))
+    if not all(result.done for result in written.results):
+        err.print("Some runs are not finished; the same command without --report goes on.")

@@ -1,0 +1,116 @@
+"""Studies of the paper on the terminal: the list, and the report of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from fedmgda.cli._console import err, out
+from fedmgda.paper import (
+    METRICS,
+    STUDIES,
+    answers_lines,
+    calibrate,
+    line_cells,
+    load_study,
+    preamble,
+    reasons_of,
+    standing,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fedmgda.paper import Report, Setting, Standing, Study
+    from fedmgda.paper.theory import Check
+
+__all__ = ["print_list", "print_report", "print_theory"]
+
+
+def print_list(setting: Setting, *, measure: bool) -> None:
+    """Show every study: what it is, what it costs here, and what has been run."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("id", "what it is"):
+        table.add_column(name, no_wrap=name == "id")
+    for name in ("runs x rounds", "cost", "done"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in STUDIES:
+        study = load_study(name)
+        if study.kind == "theory":
+            table.add_row(name, study.title, "-", "seconds", "-")
+            continue
+        if measure:
+            err.print(f"Timing {name} ...")
+            if problem := calibrate(study, setting):
+                err.print(f"[yellow]Note:[/] {escape(f'{name}: {problem}')}", soft_wrap=True)
+        state = standing(study, setting)
+        amount = f"{state.runs} x {state.rounds // state.runs}"
+        shown = (amount, _cost(state), f"{state.finished}/{state.runs}")
+        table.add_row(name, escape(study.title), *shown)
+    out.print(table)
+    out.print(
+        f"compat = {setting.compat}. Cost: hours of one core for all runs, from the rounds that "
+        "were timed on this machine; ? where none was (--measure times three rounds of each)."
+    )
+
+
+def print_report(study: Study, setting: Setting, report: Report) -> None:
+    """Show our numbers beside the published ones, and the differences over paired seeds."""
+    out.print(f"[bold]{escape(study.title)}[/]")
+    for text in preamble(study, setting, report.lines):
+        out.print(escape(text))
+    for metric in dict.fromkeys(line.metric for line in report.lines):
+        out.print()
+        out.print(_metric_table(study, report, metric))
+    if report.answers:
+        out.print()
+        out.print("Differences over paired seeds, 95 % intervals; * excludes zero:")
+        for text in answers_lines(report.answers):
+            out.print(escape(text))
+    for reason in reasons_of(report.lines):
+        out.print(escape(f"\nNot comparable: {reason}."))
+    finished = sum(result.done for result in report.results)
+    out.print(f"\n{finished} of {report.planned} runs are finished. Written:")
+    for file in report.files:
+        out.print(escape(str(file)), soft_wrap=True)
+
+
+def print_theory(checks: Sequence[Check], files: Sequence[Path]) -> None:
+    """Show every claim, what was measured, what was promised, and whether it holds."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("claim", "where"):
+        table.add_column(name)
+    for name in ("measured", "", "bound", "holds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for check in checks:
+        numbers = (f"{check.measured:.3g}", check.relation, f"{check.bound:.3g}")
+        table.add_row(escape(check.claim), escape(check.where), *numbers, _holds(check))
+    out.print(table)
+    for file in files:
+        out.print(escape(str(file)), soft_wrap=True)
+
+
+def _holds(check: Check) -> str:
+    return "yes" if check.holds else "no (as printed)" if check.as_printed else "NO"
+
+
+def _metric_table(study: Study, report: Report, metric: str) -> Table:
+    table = Table(box=None, pad_edge=False)
+    lines = [line for line in report.lines if line.metric == metric]
+    shown = 5 if any(line.published for line in lines) else 2
+    table.add_column(escape(METRICS[metric]))
+    for name in ("ours", "published", "diff", "verdict")[: shown - 1]:
+        table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
+    for line in lines:
+        table.add_row(*(escape(cell) for cell in line_cells(study, line)[:shown]))
+    return table
+
+
+def _cost(state: Standing) -> str:
+    hours = state.hours
+    if hours is None:
+        return "?"
+    return f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"

@@ -1,0 +1,181 @@
+"""One client's work through the compiled kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from fedmgda._random import Stream, generator
+from fedmgda.clients._bench import Outcome, explain
+from fedmgda.kernels import prepare, score, train, translate
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from torch import nn
+
+    from fedmgda._types import Indices, Vector
+    from fedmgda.clients._bench import Settings, Task
+    from fedmgda.data import FederatedData, Pixels
+    from fedmgda.kernels import Program
+
+__all__ = ["CompiledBench", "compile_bench"]
+
+_NEAR_BYTES = 2**26
+
+
+def compile_bench(
+    data: FederatedData, settings: Settings, module: nn.Module
+) -> CompiledBench | None:
+    """Return a bench that needs no torch, or None if model or data are not made for one."""
+    program = translate(module, data.features.shape[1:])
+    images = data.features.dtype == np.uint8 and data.pixels is not None
+    numbers = data.features.dtype == np.float32 and data.pixels is None
+    if program is None or not (images or numbers) or not data.features.flags.c_contiguous:
+        return None
+    return CompiledBench(data, settings, program) if program.worthwhile else None
+
+
+@final
+class CompiledBench:
+    """What `Bench` does, for models the kernels can run; any number of threads may share it.
+
+    The batches are those of `Bench`, and so are the numbers up to rounding; dropout flips other
+    coins. What it returns depends on the settings, the data, the task and the client alone.
+    """
+
+    def __init__(self, data: FederatedData, settings: Settings, program: Program) -> None:
+        self._data, self._settings, self._program = data, settings, program
+        features = np.asarray(data.features).reshape(len(data.features), -1)
+        targets = np.asarray(data.targets)
+        classes = (
+            targets.astype(np.int64, copy=False) if targets.dtype.kind in "biu" else _none(int)
+        )
+        values = _none(float) if classes.size else targets.astype(np.float32, copy=False)
+        table = _table(data.pixels, program.planes)
+        self._data_arrays = tuple(map(_constant, (features, table, classes, values)))
+        self._classifies = bool(classes.size)
+        prepare(self._data_arrays)
+
+    def perform(self, task: Task, client_id: int, params: Vector, row: Vector) -> Outcome:
+        """Do a client's part of the task; an error becomes the reason of the outcome.
+
+        Args:
+            task: What to do.
+            client_id: For whom.
+            params: Of shape `(d,)`, the model the client receives.
+            row: Of shape `(d,)`: where the update or the gradient goes.
+        """
+        try:
+            return self._perform(task, client_id, params, row)
+        except Exception as error:  # noqa: BLE001 - whatever a client raises, the others go on
+            return Outcome(reason=explain(error))
+
+    def _perform(self, task: Task, client_id: int, params: Vector, row: Vector) -> Outcome:
+        rows = np.ascontiguousarray(self._data.split(task.split)[client_id], np.int64)
+        arranged = self._program.arrange(params)
+        if task.work == "evaluate":
+            loss, accuracy = self._score(arranged, rows)
+            return Outcome(loss=loss, accuracy=accuracy)
+        if not len(rows):
+            return Outcome(reason="it has no training examples")
+        if task.work == "gradient":
+            row[:] = self._gradient(arranged, rows)
+            return Outcome()
+        factor = self._settings.loss_factors.get(client_id, 1.0)
+        # By the call that evaluates: to the bit the same number.
+        before = self._score(arranged, rows)[0] if self._reports_before else None
+        local = self._train(task.round_num, client_id, arranged, rows, factor)
+        np.subtract(params, arranged[self._program.positions], out=row)
+        return Outcome(
+            loss=factor * (local if before is None else before), local_loss=factor * local
+        )
+
+    @property
+    def _reports_before(self) -> bool:
+        return self._settings.reported_loss == "before"
+
+    def _score(self, arranged: Vector, rows: Indices) -> tuple[float, float]:
+        if not len(rows):
+            return float("nan"), float("nan")
+        loss, accuracy = score(self._program.layers, arranged, *self._data_arrays, rows, False)
+        return loss, accuracy if self._classifies else float("nan")
+
+    def _gradient(self, arranged: Vector, rows: Indices) -> Vector:
+        """Return the gradient of the mean loss, in eval mode: one step of length zero."""
+        grad = np.empty_like(arranged)
+        self._sgd(arranged, grad, rows[None], len(rows), (0.0, 0.0, 0.0, 1.0), False, _noise(0))
+        return grad[self._program.positions]
+
+    def _train(
+        self, round_num: int, client_id: int, arranged: Vector, rows: Indices, factor: float
+    ) -> float:
+        """Train in place and return the mean of the batch losses."""
+        training = self._settings.training
+        rng = generator(self._settings.seed, Stream.CLIENT, round_num, client_id)
+        noise = _noise(int(rng.integers(2**63)))
+        size = min(training.batch_size or len(rows), len(rows))
+        epochs = np.stack(
+            [
+                # One batch of everything is the same batch in any order.
+                rows if size == len(rows) else rows[rng.permutation(len(rows))]
+                for _ in range(training.local_epochs)
+            ]
+        )
+        numbers = (training.client_lr, training.momentum, training.prox_slope, factor)
+        return self._sgd(arranged, np.empty_like(arranged), epochs, size, numbers, True, noise)
+
+    def _sgd(  # noqa: PLR0913, PLR0917 - what the kernel takes, apart from model and data
+        self,
+        arranged: Vector,
+        grad: Vector,
+        epochs: NDArray[Any],
+        size: int,
+        numbers: tuple[float, float, float, float],
+        dropout: bool,
+        noise: NDArray[Any],
+    ) -> float:
+        arrays = self._data_arrays
+        if epochs.size * arrays[0].shape[1] * arrays[0].itemsize <= _NEAR_BYTES:
+            arrays, epochs = _bring_near(arrays, epochs)
+        layers = self._program.layers
+        return train(layers, arranged, grad, *arrays, epochs, size, *numbers, dropout, noise)
+
+
+def _bring_near(
+    arrays: tuple[NDArray[Any], ...], epochs: NDArray[Any]
+) -> tuple[tuple[NDArray[Any], ...], NDArray[Any]]:
+    """Put the examples in the order of their use: reading them one by one would wait for each."""
+    features, table, classes, values = arrays
+    rows = epochs.reshape(-1)
+    near = (
+        np.take(features, rows, axis=0),
+        table,
+        np.take(classes, rows) if classes.size else classes,
+        np.take(values, rows) if values.size else values,
+    )
+    return tuple(map(_constant, near)), np.arange(len(rows)).reshape(epochs.shape)
+
+
+def _table(pixels: Pixels | None, planes: int) -> Vector:
+    """Return what each byte stands for, by the operations that scale whole images."""
+    if pixels is None:
+        return np.zeros((planes, 0), np.float32)
+    levels = np.arange(256, dtype=np.float32) / np.float32(255)
+    levels = (levels - np.float32(pixels.mean)) / np.float32(pixels.std)
+    return np.tile(levels, (planes, 1))
+
+
+def _constant(array: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written: one type, and so one compilation, for all data."""
+    view = np.ascontiguousarray(array).view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def _none(kind: type) -> NDArray[Any]:
+    return np.empty(0, np.int64 if kind is int else np.float32)
+
+
+def _noise(seed: int) -> NDArray[np.uint64]:
+    return np.array([seed], np.uint64)

@@ -1,0 +1,87 @@
+"""A convolution of an image with a single channel, with dropout, max-pooling and ReLU.
+
+Here whole planes are added up, one for each weight: the image moved by the place of the weight in
+the filter. Moved across the ends of its rows, a plane has positions that mean nothing; the pooling
+skips them. With one channel this is faster than one product for each patch. The way back is that of
+any convolution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fedmgda.kernels._jit import kernel
+
+__all__ = ["plane_forward"]
+
+_0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
+
+
+@kernel
+def move(layer: Any, k: Any) -> Any:
+    """Return where the plane of weight k starts; weights of the padding take the first."""
+    side = np.uint64(layer.kernel)
+    if k >= side * side:
+        return np.uint64(layer.inputs)
+    return np.uint64(layer.inputs) + (k // side) * np.uint64(layer.width) + k % side
+
+
+@kernel
+def add_planes(layer: Any, params: Any, work: Any, c: Any, size: Any) -> None:
+    """Write the plane of filter c: four weights at a time, so that sums stay in registers."""
+    w, to = np.uint64(layer.weights) + c * np.uint64(layer.row), np.uint64(layer.raw) + c * size
+    bias, taps = params[np.uint64(layer.biases) + c], np.uint64(layer.kernel * layer.kernel)
+    for p in range(size):
+        work[to + p] = bias
+    k = _0
+    while k < taps:
+        a, b, c, d = params[w + k], params[w + k + _1], params[w + k + _2], params[w + k + _3]
+        x, y = move(layer, k), move(layer, k + _1)
+        z, v = move(layer, k + _2), move(layer, k + _3)
+        for p in range(size):
+            work[to + p] += a * work[x + p] + b * work[y + p] + c * work[z + p] + d * work[v + p]
+        k += _4
+
+
+@kernel
+def pool_plane(layer: Any, work: Any, winners: Any, c: Any, size: Any, scale: Any) -> None:
+    """Write the maximum of each window of a plane, after ReLU if any, and where it was."""
+    side, width, filters = np.uint64(layer.pool), np.uint64(layer.width), np.uint64(layer.features)
+    raw, across = np.uint64(layer.raw) + c * size, np.uint64(layer.width - layer.kernel + 1)
+    y, w = np.uint64(layer.outputs) + c, np.uint64(layer.winners) + c
+    for top in range(np.uint64((layer.height - layer.kernel + 1) // layer.pool)):
+        for left in range(np.uint64((layer.width - layer.kernel + 1) // layer.pool)):
+            x, p = raw + top * side * width + left * side, top * side * across + left * side
+            best, winner = work[x], p
+            for i in range(side):
+                for j in range(side):
+                    value = work[x + i * width + j]
+                    # A NaN stays, whether it comes first or later.
+                    higher = not value <= best
+                    best, winner = value if higher else best, p + j if higher else winner
+                p += across
+            if layer.relu and best < np.float32(0.0):
+                best = np.float32(0.0)
+            work[y], winners[w] = scale * best, np.int32(winner)
+            y, w = y + filters, w + filters
+
+
+@kernel
+def plane_forward(layer: Any, params: Any, work: Any, winners: Any, training: bool) -> None:
+    """Write the layer's output for its input, both in `work`."""
+    dropped = training and layer.drop > 0.0
+    size = np.uint64((layer.height - layer.kernel) * layer.width + layer.width - layer.kernel + 1)
+    for c in range(np.uint64(layer.features)):
+        scale = work[np.uint64(layer.scales) + c] if dropped else np.float32(1.0)
+        if scale > np.float32(0.0):
+            add_planes(layer, params, work, c, size)
+            pool_plane(layer, work, winners, c, size, scale)
+        else:
+            for y in range(
+                np.uint64(layer.outputs) + c,
+                np.uint64(layer.outputs + layer.size),
+                np.uint64(layer.features),
+            ):
+                work[y] = np.float32(0.0)

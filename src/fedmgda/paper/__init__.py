@@ -1,0 +1,42 @@
+"""The paper, reproduced: its tables and figures as sweeps, and how they compare."""
+
+from fedmgda.paper._comparison import Line
+from fedmgda.paper._cost import Standing, calibrate, standing
+from fedmgda.paper._export import export_study
+from fedmgda.paper._metrics import METRICS
+from fedmgda.paper._published import Number, published_number
+from fedmgda.paper._questions import Answer
+from fedmgda.paper._report import Report, write_report
+from fedmgda.paper._setting import Setting, default_folder, plan_study
+from fedmgda.paper._statistics import Difference, paired_difference
+from fedmgda.paper._study import STUDIES, Study, load_study
+from fedmgda.paper._text import answers_lines, line_cells, preamble, reasons_of
+from fedmgda.paper._verdict import Verdict, judge
+
+__all__ = [
+    "METRICS",
+    "STUDIES",
+    "Answer",
+    "Difference",
+    "Line",
+    "Number",
+    "Report",
+    "Setting",
+    "Standing",
+    "Study",
+    "Verdict",
+    "answers_lines",
+    "calibrate",
+    "default_folder",
+    "export_study",
+    "judge",
+    "line_cells",
+    "load_study",
+    "paired_difference",
+    "plan_study",
+    "preamble",
+    "published_number",
+    "reasons_of",
+    "standing",
+    "write_report",
+]

@@ -1,0 +1,115 @@
+"""Our numbers beside the paper's, line by line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from fedmgda.paper._metrics import measure
+from fedmgda.paper._published import Number, published_number, published_row
+from fedmgda.paper._result import by_cell
+from fedmgda.paper._verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fedmgda.paper._result import Result
+    from fedmgda.paper._setting import Setting
+    from fedmgda.paper._study import Study
+
+__all__ = ["Line", "cell_name", "compare"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One metric of one row of the study.
+
+    Attributes:
+        cell: What distinguishes the row.
+        metric: What is measured.
+        values: For each seed its value.
+        published: The paper's number; None if it prints none.
+        verdict: Whether they agree.
+    """
+
+    cell: Mapping[str, str]
+    metric: str
+    values: Mapping[int, float]
+    published: Number | None
+    verdict: Verdict
+
+    @property
+    def mean(self) -> float:
+        """The mean over seeds."""
+        return float(np.mean(list(self.values.values())))
+
+    @property
+    def std(self) -> float:
+        """The population standard deviation over seeds, as in the paper."""
+        return float(np.std(list(self.values.values())))
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the published number."""
+        return None if self.published is None else self.mean - self.published.mean
+
+
+def compare(study: Study, setting: Setting, results: Sequence[Result]) -> list[Line]:
+    """Return every metric of every row that has results, metric by metric."""
+    groups = by_cell(results)
+    lines = []
+    for metric in study.metrics:
+        for cell, group in groups.items():
+            values = {r.run.seed: measure(r, metric, study.span) for r in group}
+            variant = dict(cell).get("variant", "")
+            published = published_number(study, variant, metric)
+            obstacle = _obstacle(study, setting, group, metric)
+            line = Line(
+                cell=dict(cell), metric=metric, values=values, published=published,
+                verdict=judge(float(np.mean(list(values.values()))), published, metric, obstacle),
+            )  # fmt: skip
+            lines.append(line)
+    return lines
+
+
+def cell_name(study: Study, cell: Mapping[str, str], without: str = "") -> str:
+    """Return what a row is called: its variant, then the values of the grid."""
+    parts = [
+        value if key == "variant" else study.names.get(value, _named(key, value))
+        for key, value in cell.items()
+        if key != without
+    ]
+    return ", ".join(parts) or "all"
+
+
+def _named(key: str, value: str) -> str:
+    """Say a number with the key it belongs to, and leave a word as it is.
+
+    >>> _named("rule.epsilon", "0.05"), _named("attack", "c = 10")
+    ('epsilon 0.05', 'c = 10')
+    """
+    try:
+        float(value)
+    except ValueError:
+        return value
+    return f"{key.rsplit('.', 1)[-1]} {value}"
+
+
+def _obstacle(study: Study, setting: Setting, group: Sequence[Result], metric: str) -> str:
+    """Return why the paper's number is about something else than ours, or nothing."""
+    if setting.changes:
+        return f"settings were changed ({', '.join(setting.changes)})"
+    row = published_row(study, group[0].cell.get("variant", ""))
+    rounds = group[0].run.spec.rounds
+    if row is not None and rounds != int(row["rounds"]):
+        return f"published after {row['rounds']} rounds, ours after {rounds}"
+    if not all(result.done for result in group):
+        done = min(result.evaluations[-1]["round"] for result in group)
+        return f"ours has come to round {done} of {rounds}"
+    users = len(group[0].evaluations[-1]["clients"])
+    if study.users is not None and abs(users - study.users) > 0.01 * study.users:
+        return f"published over {study.users} users, ours has {users}"
+    return study.incomparable.get(setting.compat, {}).get(metric, "")

@@ -1,0 +1,103 @@
+"""What a study costs on this machine, from rounds that were really run here."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from fedmgda.experiments import Collection
+from fedmgda.paper._setting import Setting, default_folder, plan_study
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fedmgda.experiments import PlannedRun
+    from fedmgda.paper._study import Study
+
+__all__ = ["Standing", "calibrate", "standing"]
+
+_ROUNDS = 3
+_SECONDS = 20.0  # after which one timed round is enough
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """Where a study stands, and what it takes.
+
+    Attributes:
+        runs: How many runs it has.
+        finished: How many of them are done, in its default folder.
+        rounds: The rounds of all runs together.
+        seconds_per_round: Measured here, in one process; None if nothing has been run.
+    """
+
+    runs: int
+    finished: int
+    rounds: int
+    seconds_per_round: float | None
+
+    @property
+    def hours(self) -> float | None:
+        """Hours of one core for all rounds."""
+        if self.seconds_per_round is None:
+            return None
+        return self.seconds_per_round * self.rounds / 3600.0
+
+
+def standing(study: Study, setting: Setting) -> Standing:
+    """Look at the default folders of a study: the runs that are done, and the pace of all."""
+    runs = plan_study(study, setting)
+    folder = default_folder(study, setting)
+    return Standing(
+        runs=len(runs),
+        finished=sum((folder / run.folder_name / "DONE").exists() for run in runs),
+        rounds=sum(run.spec.rounds for run in runs),
+        seconds_per_round=_pace(study, setting, runs),
+    )
+
+
+def calibrate(study: Study, setting: Setting) -> str | None:
+    """Run up to three rounds of the first run of a study, unless its pace is known.
+
+    Returns:
+        Why there was no round to time, say for want of the data; None if there was one.
+    """
+    short = replace(setting, rounds=_ROUNDS, seeds=1)
+    runs = plan_study(study, short)[:1]
+    if not runs or _pace(study, setting, plan_study(study, setting)) is not None:
+        return None
+    started = time.monotonic()
+    states: Any = Collection(default_folder(study, short), runs).execute()
+    with closing(states):
+        for state in states:
+            if state.error or (state.round_num and time.monotonic() - started > _SECONDS):
+                return None if state.error is None else str(state.error)
+    return None
+
+
+def _pace(study: Study, setting: Setting, runs: list[PlannedRun]) -> float | None:
+    """Return the mean seconds of a round: of the study's own runs, else of its calibration."""
+    for folder in (
+        default_folder(study, setting),
+        default_folder(study, replace(setting, rounds=_ROUNDS)),
+    ):
+        paces = [pace for run in runs if (pace := _pace_of(folder / run.folder_name)) is not None]
+        if paces:
+            return float(np.mean(paces))
+    return None
+
+
+def _pace_of(folder: Path) -> float | None:
+    try:
+        lines = (folder / "timings.jsonl").read_bytes().splitlines()
+        rows = [json.loads(line) for line in lines]
+    except (OSError, ValueError):
+        return None
+    seconds = [sum(value for key, value in row.items() if key != "round") for row in rows]
+    return float(np.mean(seconds)) if seconds else None

@@ -1,0 +1,130 @@
+"""A study made small enough to be kept under version control."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmgda._errors import StoreError
+from fedmgda.paper._study import study_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fedmgda.paper._report import Report
+    from fedmgda.paper._result import Result
+    from fedmgda.paper._setting import Setting
+    from fedmgda.paper._study import Study
+
+__all__ = ["export_study"]
+
+_DIGITS = 5  # significant digits of what is kept
+_SUMMARY = ("average", "average_weighted", "std", "percentile_5", "percentile_95")
+
+
+def export_study(study: Study, setting: Setting, report: Report, target: Path) -> list[Path]:
+    """Copy spec, setting, environment, tables, figures, and the records of every run, compressed.
+
+    Of a run, `runs/<name>.json.xz` keeps, as columns, for every round the improved participants,
+    the length of the direction, its smallest inner product with an update and the mean losses of
+    the participants; for every evaluation the summary over users; and of the last evaluation every
+    user. What belongs to single participants of a round is left out: the run folder has it. The
+    same runs give the same bytes.
+
+    Returns:
+        The files.
+    """
+    finished = [result for result in report.results if result.done]
+    if not finished:
+        raise StoreError(f"No run of {study.name!r} is finished; there is nothing to publish.")
+    texts = {
+        "spec.toml": study_text(study.name).encode(),
+        "setting.json": _json(_facts(setting, report, finished)),
+        "environment.json": _json(_environments(finished)),
+    } | {f"runs/{r.run.folder_name}.json.xz": _records(r) for r in finished}
+    written = []
+    try:
+        (target / "runs").mkdir(parents=True, exist_ok=True)
+        for name, content in texts.items():
+            (target / name).write_bytes(content)
+            written.append(target / name)
+        written += [shutil.copyfile(file, target / file.name) for file in report.files]
+    except OSError as error:
+        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
+    return written
+
+
+def _facts(setting: Setting, report: Report, finished: Sequence[Result]) -> dict[str, Any]:
+    return {
+        "compat": setting.compat,
+        "rounds": finished[0].run.spec.rounds,
+        "seeds": sorted({result.run.seed for result in finished}),
+        "changes": list(setting.changes),
+        "runs_finished": len(finished),
+        "runs_planned": report.planned,
+    }
+
+
+def _environments(finished: Sequence[Result]) -> list[dict[str, Any]]:
+    """Return the environments runs were begun in, each once, without the seed."""
+    found: list[dict[str, Any]] = []
+    for result in finished:
+        facts = json.loads((result.folder.path / "environment.json").read_bytes())
+        facts.pop("seed", None)
+        if facts not in found:
+            found.append(facts)
+    return found
+
+
+def _records(result: Result) -> bytes:
+    last = result.evaluations[-1]
+    lists = ("clients", "accuracies", "losses", "num_examples")
+    columns = {
+        "rounds": _columns([_of_round(row) for row in result.rounds]),
+        "failed": [row["round"] for row in result.rounds if row["failed"] is not None],
+        "quarantined": sum(len(row["quarantined"]) for row in result.rounds),
+        "evaluations": _columns([_of_evaluation(row) for row in result.evaluations]),
+        "users": {key: _rounded(last[key]) for key in lists},
+    }
+    text = json.dumps(columns, separators=(",", ":")) + "\n"
+    return lzma.compress(text.encode(), preset=9)
+
+
+def _of_round(row: dict[str, Any]) -> dict[str, Any]:
+    means = {f"mean_{key}": _mean(row.get(key)) for key in ("losses_before", "local_losses")}
+    return {key: row.get(key) for key in ("round", "improved", "norm", "min_inner")} | means
+
+
+def _of_evaluation(row: dict[str, Any]) -> dict[str, Any]:
+    found = {"round": row["round"]}
+    for users in ("honest", "all"):
+        accuracy = (row.get(users) or {}).get("accuracy") or {}
+        found |= {f"{users}_{name}": accuracy.get(name) for name in _SUMMARY}
+    return found
+
+
+def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Turn rows into columns, which compress better, without those that are empty."""
+    names = rows[0] if rows else ()
+    columns = {name: [_rounded(row[name]) for row in rows] for name in names}
+    return {name: c for name, c in columns.items() if any(value is not None for value in c)}
+
+
+def _mean(values: Sequence[float | None] | None) -> float | None:
+    known = [value for value in values or () if value is not None]
+    return float(np.mean(known)) if known else None
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=2) + "\n").encode()

@@ -1,0 +1,66 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from fedmgda.paper import Setting, calibrate, default_folder, load_study, plan_study, standing
+from tiny import tiny_study
+
+SETTING = Setting()
+
+
+def write_timings(folder, seconds):
+    folder.mkdir(parents=True)
+    rows = [{"round": i, "train": s, "evaluate": 0.5} for i, s in enumerate(seconds, 1)]
+    (folder / "timings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_cost_is_never_made_up():
+    found = standing(load_study("cifar-user-1"), SETTING)
+    assert (found.runs, found.finished, found.rounds) == (104, 0, 104 * 2000)
+    assert found.seconds_per_round is None
+    assert found.hours is None
+
+
+def test_a_cost_is_the_measured_pace_times_the_rounds():
+    study = load_study("cifar-user-1")
+    first, second, *_ = plan_study(study, SETTING)
+    write_timings(default_folder(study, SETTING) / first.folder_name, [1.5, 2.5])
+    write_timings(default_folder(study, SETTING) / second.folder_name, [3.5])
+    found = standing(study, SETTING)
+    assert found.seconds_per_round == pytest.approx((2.5 + 4.0) / 2)
+    assert found.hours == pytest.approx(3.25 * 104 * 2000 / 3600)
+
+
+def test_finished_runs_are_counted_in_the_folder_they_share():
+    owner, sharer = load_study("adult-bias"), load_study("fig2-adult")
+    for run in plan_study(sharer, SETTING)[:3]:
+        folder = default_folder(owner, SETTING) / run.folder_name
+        folder.mkdir(parents=True)
+        (folder / "DONE").touch()
+    assert standing(sharer, SETTING).finished == standing(owner, SETTING).finished == 3
+    assert standing(owner, Setting(compat="released-code")).finished == 0
+
+
+def test_a_calibration_times_three_rounds_of_one_run_and_only_once():
+    study = tiny_study("adult-bias")
+    assert calibrate(study, SETTING) is None
+    (folder,) = default_folder(study, Setting(rounds=3)).iterdir()
+    timings = (folder / "timings.jsonl").read_bytes()
+    assert timings.count(b"\n") == 3
+    assert standing(study, SETTING).seconds_per_round > 0.0
+    assert standing(study, SETTING).finished == 0
+    calibrate(study, SETTING)
+    assert (folder / "timings.jsonl").read_bytes() == timings
+
+
+def test_a_calibration_that_finds_no_data_says_so_and_leaves_the_cost_open():
+    study = tiny_study("adult-bias")
+    study = replace(study, sweep={**study.sweep, "data": {"name": "tiny:missing"}})
+    assert "tiny:missing" in calibrate(study, SETTING)
+    assert standing(study, SETTING).seconds_per_round is None

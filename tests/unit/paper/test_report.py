@@ -1,0 +1,262 @@
+"""Reports over real runs: a study of three variants on the digits, three rounds, two seeds."""
+
+import csv
+import json
+import lzma
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fedmgda._errors import StoreError
+from fedmgda.metrics import smoothed
+from fedmgda.paper import (
+    Setting,
+    _published,
+    answers_lines,
+    export_study,
+    load_study,
+    plan_study,
+    write_report,
+)
+from fedmgda.paper._comparison import compare
+from fedmgda.paper._metrics import measure
+from fedmgda.paper._result import by_cell, read_results
+from tiny import run_tiny
+
+SETTING = Setting(seeds=2)
+METRICS = ("average", "std", "worst5", "best5", "avg_data", "honest_average", "improved",
+           "improved_final", "training_loss")  # fmt: skip
+
+
+def make_study():
+    """A question about three rules with user 0 malicious, and the row of the paper for one."""
+    attack = {"name": "scale-loss", "factor": 5.0, "clients": [0]}
+    variants = [
+        {"label": "FedAvg", "rule": {"name": "fedavg"}},
+        {"label": "FedAvg-n", "rule": {"name": "fedavg-n"}},
+        {"label": "FedMGDA+", "rule": {"name": "fedmgda+"}},
+    ]
+    sweep = {
+        "rounds": 3,
+        "data": {"name": "digits", "num_clients": 5},
+        "clients": {"per_round": 3},
+        "evaluation": {"every": 2},
+        "attack": attack,
+        "sweep": {"seeds": [1, 2], "variants": variants},
+    }
+    return replace(
+        load_study("fmnist-rules"), sweep=sweep, metrics=METRICS, figures=(),
+        pairs=(("FedMGDA+", "FedAvg-n"), ("FedMGDA+", "FedAvg")),
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def study():
+    return make_study()
+
+
+@pytest.fixture(scope="module")
+def folder(study, tmp_path_factory):
+    path = tmp_path_factory.mktemp("study")
+    run_tiny(study, SETTING, path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def finished(study, folder):
+    return read_results(plan_study(study, SETTING), folder)
+
+
+def test_metrics_are_those_of_the_run_summary(finished):
+    for result in finished:
+        summary = result.folder.summary()
+        everyone, honest = summary["all"]["accuracy"], summary["honest"]["accuracy"]
+        expected = {
+            "average": 100 * everyone["average"],
+            "avg_client": 100 * everyone["average"],
+            "std": 100 * everyone["std"],
+            "worst5": 100 * everyone["percentile_5"],
+            "best5": 100 * everyone["percentile_95"],
+            "avg_data": 100 * everyone["average_weighted"],
+            "uniform": 100 * everyone["average_weighted"],
+            "honest_average": 100 * honest["average"],
+            "honest_std": 100 * honest["std"],
+            "honest_worst5": 100 * honest["percentile_5"],
+            "improved": summary["improved"],
+        }
+        for metric, value in expected.items():
+            assert measure(result, metric, 50) == pytest.approx(value), metric
+
+
+def test_the_domains_of_adult_are_the_first_two_clients(finished):
+    accuracies = finished[0].evaluations[-1]["accuracies"]
+    assert measure(finished[0], "phd", 50) == 100 * accuracies[0]
+    assert measure(finished[0], "non_phd", 50) == 100 * accuracies[1]
+
+
+def test_measures_of_the_last_rounds_are_ends_of_smoothed_curves(finished):
+    rounds = finished[0].rounds
+    improved = smoothed([row["improved"] for row in rounds], 50)[-1]
+    losses = smoothed([np.mean(row["local_losses"]) for row in rounds], 50)[-1]
+    assert measure(finished[0], "improved_final", 50) == pytest.approx(improved)
+    assert measure(finished[0], "training_loss", 50) == pytest.approx(losses)
+
+
+def test_a_line_has_the_mean_and_the_population_std_over_seeds(study, finished):
+    for line in compare(study, SETTING, finished):
+        group = [r for r in finished if r.cell == line.cell]
+        values = [measure(r, line.metric, study.span) for r in group]
+        assert line.values == dict(zip((1, 2), values, strict=True))
+        assert (line.mean, line.std) == (np.mean(values), np.std(values))
+
+
+def published(study, **options):
+    """The same study, with FedAvg standing for its row of cifar-user-1 (70.11 ± 1.27, 2000)."""
+    rows = {"FedAvg": 12}
+    return replace(study, published="cifar_user_1.csv", rows=rows, **options)
+
+
+def verdicts(study, setting, results):
+    return {
+        line.metric: line.verdict
+        for line in compare(study, setting, results)
+        if line.cell["variant"] == "FedAvg"
+    }
+
+
+def test_other_rounds_are_not_comparable(study, finished):
+    verdict = verdicts(published(study), SETTING, finished)["average"]
+    assert verdict.word == "not comparable"
+    assert verdict.reason == "published after 2000 rounds, ours after 3"
+
+
+def test_changed_settings_are_not_comparable(study, finished):
+    changed = replace(SETTING, changes=("clients.client_lr=0.1",))
+    assert "clients.client_lr=0.1" in verdicts(published(study), changed, finished)["std"].reason
+
+
+@pytest.fixture
+def same_rounds(monkeypatch):
+    """Let the paper's table be about three rounds, so that the rule itself decides."""
+    table = {
+        row: {**cells, "rounds": "3"}
+        for row, cells in _published._table("cifar_user_1.csv").items()
+    }
+    monkeypatch.setattr(_published, "_table", lambda _: table)
+
+
+@pytest.mark.usefixtures("same_rounds")
+def test_the_rule_decides_where_settings_match(study, finished):
+    found = verdicts(published(study, users=5), SETTING, finished)
+    average = np.mean([measure(r, "average", 50) for r in finished[:2]])
+    near = abs(average - 70.11) <= 2.6 + 1.27
+    assert found["average"].word == ("agrees" if near else "differs")
+    assert found["improved"].word == "not comparable"
+
+
+@pytest.mark.usefixtures("same_rounds")
+def test_other_users_and_other_test_sets_are_not_comparable(study, finished):
+    other = verdicts(published(study, users=100), SETTING, finished)
+    assert other["average"].reason == "published over 100 users, ours has 5"
+    excluded = published(study, users=5, incomparable={"paper": {"std": "one class each"}})
+    found = verdicts(excluded, SETTING, finished)
+    assert found["std"].reason == "one class each"
+    assert found["average"].word != "not comparable"
+    released = replace(SETTING, compat="released-code")
+    assert verdicts(excluded, released, finished)["std"].word != "not comparable"
+
+
+def test_differences_are_paired_by_seed(study, folder):
+    report = write_report(study, SETTING, folder)
+    assert len(report.answers) == 2 * len(METRICS)
+    lines = {(line.cell["variant"], line.metric): line.values for line in report.lines}
+    for answer in report.answers:
+        first, second = lines[answer.first, answer.metric], lines[answer.second, answer.metric]
+        assert answer.difference.n == 2
+        assert answer.difference.mean == pytest.approx(
+            np.mean([first[s] - second[s] for s in (1, 2)])
+        )
+    assert answers_lines(report.answers)[0].startswith("FedMGDA+ minus FedAvg-n: average ")
+
+
+def test_the_same_runs_give_the_same_report(study, folder):
+    once = {file.name: file.read_bytes() for file in write_report(study, SETTING, folder).files}
+    again = {file.name: file.read_bytes() for file in write_report(study, SETTING, folder).files}
+    assert once == again
+    assert set(once) == {"fmnist-rules.csv", "fmnist-rules.md", "fmnist-rules-differences.csv"}
+
+
+def test_the_table_has_full_precision_and_every_reason(study, folder):
+    report = write_report(published(study), SETTING, folder)
+    rows = list(csv.DictReader(report.files[0].read_text().splitlines()))
+    assert len(rows) == len(report.lines)
+    for row, line in zip(rows, report.lines, strict=True):
+        assert float(row["mean"]) == line.mean
+        assert (row["verdict"], row["reason"]) == (line.verdict.word, line.verdict.reason)
+    page = report.files[1].read_text()
+    assert "70.11 ± 1.27" in page
+    assert "Not comparable: published after 2000 rounds, ours after 3." in page
+
+
+def test_other_rounds_than_the_studys_are_said_with_what_they_do_to_the_decay(study, tmp_path):
+    setting = Setting(seeds=1, rounds=2)
+    run_tiny(study, setting, tmp_path)
+    page = write_report(study, setting, tmp_path).files[1].read_text()
+    assert "The study has 3 rounds: --rounds 2 also shortens or stretches the decay" in page
+
+
+def test_a_folder_without_runs_is_refused_with_the_command(study, tmp_path):
+    with pytest.raises(StoreError, match="run it with: fedmgda reproduce fmnist-rules"):
+        write_report(study, SETTING, tmp_path)
+
+
+def test_runs_of_another_setting_are_refused(study, folder):
+    with pytest.raises(StoreError, match="holds a run of another spec"):
+        write_report(study, replace(SETTING, rounds=4), folder)
+
+
+def test_an_unfinished_row_is_shown_as_far_as_it_came_and_not_compared(study, folder, tmp_path):
+    for run in plan_study(study, SETTING):
+        target = tmp_path / run.folder_name
+        target.mkdir()
+        for file in (folder / run.folder_name).glob("*.*"):
+            (target / file.name).write_bytes(file.read_bytes())
+        if run.cell["variant"] != "FedAvg":
+            (target / "DONE").touch()
+    results = read_results(plan_study(study, SETTING), tmp_path)
+    groups = {dict(cell)["variant"]: group for cell, group in by_cell(results).items()}
+    assert [r.done for r in groups["FedAvg"]] == [False, False]
+    (tmp_path / groups["FedAvg"][1].run.folder_name / "DONE").touch()
+    results = read_results(plan_study(study, SETTING), tmp_path)
+    assert [r.run.seed for r in by_cell(results)[("variant", "FedAvg"),]] == [2]
+
+
+def test_what_is_published_is_small_whole_and_always_the_same(study, folder, tmp_path):
+    # The spec that is copied is the one of the package, whatever a test made of the study.
+    report = write_report(study, SETTING, folder)
+    files = export_study(study, SETTING, report, tmp_path / "one")
+    again = export_study(study, SETTING, report, tmp_path / "two")
+    assert [f.read_bytes() for f in files] == [f.read_bytes() for f in again]
+    names = {str(f.relative_to(tmp_path / "one")) for f in files}
+    assert {"spec.toml", "setting.json", "environment.json", "fmnist-rules.csv"} <= names
+    facts = json.loads((tmp_path / "one" / "setting.json").read_bytes())
+    assert (facts["seeds"], facts["runs_finished"], facts["runs_planned"]) == ([1, 2], 6, 6)
+    assert "seed" not in json.loads((tmp_path / "one" / "environment.json").read_bytes())[0]
+
+
+def test_a_published_run_has_every_round_evaluation_and_user(study, folder, finished, tmp_path):
+    export_study(study, SETTING, write_report(study, SETTING, folder), tmp_path)
+    for result in finished:
+        packed = (tmp_path / "runs" / f"{result.run.folder_name}.json.xz").read_bytes()
+        kept = json.loads(lzma.decompress(packed))
+        rounds, evaluations = kept["rounds"], kept["evaluations"]
+        assert rounds["round"] == [1, 2, 3]
+        assert rounds["improved"] == pytest.approx(result.improved(), rel=1e-4)
+        assert rounds["mean_local_losses"] == pytest.approx(result.training_losses(), rel=1e-4)
+        assert evaluations["round"] == [0, 2, 3]
+        average = measure(result, "honest_average", 50)
+        assert 100 * evaluations["honest_average"][-1] == pytest.approx(average, rel=1e-4)
+        accuracies = result.evaluations[-1]["accuracies"]
+        assert kept["users"]["accuracies"] == pytest.approx(accuracies, rel=1e-4)
+        assert (kept["failed"], kept["quarantined"]) == ([], 0)

@@ -1,0 +1,54 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from fedmgda.paper import paired_difference
+
+VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
+
+
+def by_seed(values):
+    return dict(enumerate(values))
+
+
+@given(VALUES, st.integers(0, 2**32 - 1))
+def test_the_interval_is_that_of_the_paired_t_test(first, seed):
+    second = list(np.array(first) + np.random.default_rng(seed).normal(size=len(first)))
+    found = paired_difference(by_seed(first), by_seed(second))
+    low, high = stats.ttest_rel(first, second).confidence_interval(0.95)
+    assert found.n == len(first)
+    np.testing.assert_allclose((found.low, found.high), (low, high), rtol=1e-6, atol=1e-9)
+
+
+@given(VALUES, VALUES)
+def test_turning_the_pair_round_turns_the_sign(first, second):
+    there = paired_difference(by_seed(first), by_seed(second))
+    back = paired_difference(by_seed(second), by_seed(first))
+    assert (there.mean, there.low, there.high) == pytest.approx((-back.mean, -back.high, -back.low))
+    assert there.excludes_zero == back.excludes_zero
+
+
+def test_only_seeds_that_both_have_are_paired():
+    found = paired_difference({1: 5.0, 2: 9.0, 3: 7.0}, {2: 8.0, 3: 5.0, 4: 100.0})
+    assert (found.n, found.mean) == (2, 1.5)
+
+
+def test_one_seed_has_no_interval_and_excludes_nothing():
+    found = paired_difference({1: 5.0}, {1: 3.0})
+    assert (found.n, found.mean) == (1, 2.0)
+    assert math.isnan(found.low)
+    assert not found.excludes_zero
+
+
+def test_no_common_seed_has_no_mean():
+    assert math.isnan(paired_difference({1: 5.0}, {2: 3.0}).mean)
+
+
+def test_a_wider_confidence_has_a_wider_interval():
+    first, second = by_seed([1.0, 2.0, 4.0]), by_seed([0.0, 0.5, 3.5])
+    narrow, wide = (paired_difference(first, second, confidence=c) for c in (0.5, 0.99))
+    assert wide.low < narrow.low < narrow.high < wide.high

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+
+from fedmgda.metrics import smoothed
+from fedmgda.report import Panel, Series, _curves, draw_curves, series_of_runs
+
+ROUNDS = np.arange(1.0, 6.0)
+
+
+def series(label="FedAvg", mean=(1.0, 2.0, 3.0, 2.0, 1.0), std=None):
+    return Series(label, ROUNDS, np.array(mean), None if std is None else np.array(std))
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draw panels and return the figure instead of the files."""
+    figures = []
+
+    def keep(figure, path):
+        figure.draw_without_rendering()
+        figures.append(figure)
+        return path, path
+
+    monkeypatch.setattr(_curves, "save_figure", keep)
+
+    def draw(*panels, **options):
+        draw_curves(panels, tmp_path / "curves", **options)
+        return figures[-1]
+
+    return draw
+
+
+def test_both_files_are_written(tmp_path):
+    panel = Panel("iid", "round", "loss", (series(std=np.full(5, 0.1)),))
+    png, pdf = draw_curves([panel], tmp_path / "deep" / "figure-1")
+    assert (png.name, pdf.name) == ("figure-1.png", "figure-1.pdf")
+    assert png.read_bytes().startswith(b"\x89PNG")
+    assert pdf.read_bytes().startswith(b"%PDF")
+
+
+def test_a_line_shows_the_mean_and_a_band_the_deviation(drawn):
+    std = np.full(5, 0.5)
+    (axes,) = drawn(Panel("iid", "round", "loss", (series(std=std),))).axes
+    np.testing.assert_array_equal(axes.lines[0].get_ydata(), [1, 2, 3, 2, 1])
+    band = axes.collections[0].get_paths()[0].vertices
+    assert band[:, 1].min() == 0.5
+    assert band[:, 1].max() == 3.5
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("round", "loss")
+    assert axes.get_title(loc="left") == "iid"
+
+
+def test_a_method_has_one_colour_in_all_panels_and_one_entry_in_the_legend(drawn):
+    left = Panel("iid", "round", "loss", (series("a"), series("b")))
+    right = Panel("non-iid", "round", "loss", (series("b"), series("c")))
+    figure = drawn(left, right, title="both")
+    colors = [[line.get_color() for line in axes.lines] for axes in figure.axes]
+    assert colors[0][1] == colors[1][0]
+    assert len({*colors[0], *colors[1]}) == 3
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["a", "b", "c"]
+    assert figure.get_suptitle() == "both"
+
+
+def test_panels_fill_a_grid_and_no_empty_axes_remain(drawn):
+    panels = [Panel(str(i), "round", "loss", (series(),)) for i in range(5)]
+    figure = drawn(*panels, columns=3)
+    assert len(figure.axes) == 5
+    assert figure.axes[0].get_subplotspec().get_gridspec().ncols == 3
+
+
+def test_percentages_never_leave_0_to_100(drawn):
+    values = series(mean=(1.0, 50.0, 99.0, 99.0, 99.0), std=np.full(5, 20.0))
+    (axes,) = drawn(Panel("b = 10", "round", "improved", (values,), percent=True)).axes
+    band = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert band.min() >= 0
+    assert band.max() <= 100
+    assert axes.get_ylim()[1] <= 103
+    assert axes.yaxis.get_major_formatter()(50, 0) == "50 %"
+
+
+def test_a_logarithmic_band_stops_above_zero(drawn):
+    values = series(mean=(1.0, 0.1, 0.01, 0.01, 0.01), std=np.full(5, 0.5))
+    (axes,) = drawn(Panel("iid", "round", "loss", (values,), log_y=True, log_x=True)).axes
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    assert axes.collections[0].get_paths()[0].vertices[:, 1].min() == 0.005
+
+
+def test_runs_are_smoothed_before_they_are_averaged():
+    runs = np.random.default_rng(0).normal(size=(4, 30))
+    made = series_of_runs("FedAvg", np.arange(30), runs, span=50)
+    curves = np.array([smoothed(run, 50) for run in runs])
+    np.testing.assert_allclose(made.mean, curves.mean(axis=0))
+    np.testing.assert_allclose(made.std, curves.std(axis=0))
+    assert made.std[-1] < 0.5 * runs.std(axis=0)[-1]
+
+
+def test_a_mean_of_another_length_is_refused():
+    with pytest.raises(ValueError, match=r"mean of the curve 'FedAvg' must have the shape of x"):
+        Series("FedAvg", ROUNDS, np.ones(4), None)
+
+
+def test_a_deviation_of_another_length_is_refused():
+    with pytest.raises(ValueError, match=r"std of the curve 'FedAvg'.*\(5,\), got \(4,\)"):
+        Series("FedAvg", ROUNDS, np.ones(5), np.ones(4))
+
+
+def test_a_figure_without_panels_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="at least one panel, got none for fig1"):
+        draw_curves([], tmp_path / "fig1")
+
+
+def test_a_long_title_stays_inside_the_figure(drawn):
+    figure = drawn(
+        Panel("iid", "round", "loss", (series(),)),
+        title="test accuracy of users on CIFAR-10 with a small batch " * 2,
+    )
+    box = figure._suptitle.get_window_extent()
+    assert box.x0 >= 0
+    assert box.x1 <= figure.bbox.x1
+    assert box.y1 <= figure.bbox.y1
