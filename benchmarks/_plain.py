@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-def plain_module(module: nn.Sequential) -> nn.Module:
+def plain_module(module: nn.Module) -> nn.Module:
     """Return the module with torch's own local response normalisation for ours."""
+    if not isinstance(module, nn.Sequential):
+        return module
     for i, layer in enumerate(module):
         if type(layer).__name__ == "LocalResponseNorm":
             module[i] = nn.LocalResponseNorm(2, alpha=1e-4, beta=0.75, k=1.0)
@@ -37,7 +39,8 @@ def train(module: nn.Module, features: Tensor, targets: Tensor, batch_size: int)
     for start in range(0, len(targets), batch_size):
         part = slice(start, start + batch_size)
         optimizer.zero_grad()
-        functional.cross_entropy(module(features[part]), targets[part]).backward()
+        loss = functional.cross_entropy(module(features[part]), targets[part])
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
 
 
@@ -49,7 +52,7 @@ def plain_pool(workers: int) -> Pool:
 
 
 def train_client(
-    job: tuple[Callable[[], nn.Sequential], tuple[int, ...], int, int],
+    job: tuple[Callable[[], nn.Module], tuple[int, ...], int, int],
 ) -> Tensor:
     """Train a fresh module on random images in a worker; return its parameters.
 

@@ -121,7 +121,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
     facts = machine() | {"threads": torch.get_num_threads()}
-    record = {
+    record: dict[str, Any] = {
         "machine": facts,
         "gramian": [bench_gramian(*size) for size in GRAM_SIZES],
         "aggregation": [bench_aggregation(m, 800_000, repeats) for m in (10, 100)],

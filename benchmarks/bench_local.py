@@ -98,7 +98,7 @@ def bench_w3(client: Client, repeats: int) -> dict[str, Any]:
     block = gather(client.data, rows)
 
     def plain() -> None:
-        train(_plain_of(client.build()), block.features, block.targets, client.batch_size)
+        train(plain_module(client.build()), block.features, block.targets, client.batch_size)
 
     with make_pool(client.data, client.build, client.batch_size) as pool:
         params = pool.initial_params()
@@ -112,16 +112,12 @@ def bench_w3(client: Client, repeats: int) -> dict[str, Any]:
     }
 
 
-def _plain_of(module: nn.Module) -> nn.Module:
-    return plain_module(module) if isinstance(module, torch.nn.Sequential) else module
-
-
 def bench_cifar_round(repeats: int, users: int = 4, size: int = 400) -> dict[str, Any]:
     """Time CIFAR-10 users of 400 samples on two processes: the plain loop against ours."""
     build = partial(cifar_cnn, 10)
     data = random_images((3, 32, 32), users, size)
     ids = tuple(range(users))
-    jobs = [(build, (3, 32, 32), size, 10)] * users
+    jobs: list[Any] = [(build, (3, 32, 32), size, 10)] * users
     with plain_pool(2) as processes, make_pool(data, build, 10, workers=2) as pool:
         params = pool.initial_params()
         seconds = median_seconds(
@@ -186,7 +182,7 @@ def main() -> None:
     repeats = parser.parse_args().repeats
     torch.set_num_threads(1)
     facts = machine()
-    record = {
+    record: dict[str, Any] = {
         "machine": facts,
         "repeats": repeats,
         "w2": bench_w2(repeats),

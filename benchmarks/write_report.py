@@ -6,15 +6,14 @@ A part stands between `<!-- bench:NAME -->` and `<!-- /bench:NAME -->`.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from _goals import goals
+from _goals import Results, goals
 from _measure import RESULTS, ROOT, cell
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
 PAGE = ROOT / "docs" / "performance.md"
@@ -40,39 +39,12 @@ def fill(page: str, parts: Mapping[str, str]) -> str:
         ValueError: If the page has no place for a part.
     """
     for name, text in parts.items():
-        pattern = rf"(<!-- bench:{name} -->\n).*?(<!-- /bench:{name} -->)"
-        page, count = re.subn(
-            pattern, lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page, flags=re.DOTALL
-        )
-        if count != 1:
+        opening, closing = f"<!-- bench:{name} -->\n", f"<!-- /bench:{name} -->"
+        if (count := page.count(opening)) != 1:
             raise ValueError(f"The page must have one part {name!r}, found {count}.")
+        before, _, rest = page.partition(opening)
+        page = f"{before}{opening}{text}\n{closing}{rest.partition(closing)[2]}"
     return page
-
-
-def parts(results: dict[str, dict[str, Any]]) -> dict[str, str]:
-    """Return the text of every part of the page."""
-    judged = [(goal, *goal.judge(results)) for goal in goals()]
-    goal_rows = [
-        {"what": goal.what, "goal": goal.wanted, "measured": value, "met": met}
-        for goal, value, met in judged
-    ]
-    local, scaling = results["local"], results["scaling"]
-    return {
-        "goals": markdown_table(goal_rows, _same("what", "goal", "measured", "met")),
-        "machine": _machine(results),
-        "w1": _w1(results["w1"]["engines"]),
-        "w2": markdown_table([local["w2"]], _W2),
-        "w3": markdown_table([*local["w3"]], _W3),
-        "evaluation": markdown_table(local["evaluation"], _EVALUATION),
-        "qp": _qp(results["minnorm"]),
-        "gram": markdown_table(results["aggregation"]["gramian"], _GRAM),
-        "limits": markdown_table([scaling["limits"]], _LIMITS),
-        "exponents": markdown_table(
-            [{"curve": name, "p": power} for name, power in scaling["exponents"].items()],
-            {"curve": "curve", "p": "exponent"},
-        ),
-        "users": markdown_table(scaling["users"], _USERS),
-    }
 
 
 _W2 = {
@@ -117,11 +89,7 @@ _USERS = {
 }
 
 
-def _same(*names: str) -> dict[str, str]:
-    return {name: name for name in names}
-
-
-def _machine(results: Mapping[str, dict[str, Any]]) -> str:
+def _machine(results: Results) -> str:
     facts = results["w1"]["machine"]
     versions = {"python": facts["python"], **results["minnorm"]["machine"]["packages"]}
     versions |= facts["packages"]
@@ -163,7 +131,36 @@ def _qp(record: Mapping[str, Any]) -> str:
     return markdown_table(lines, {"solver": "solver", **heads, "gap": "worst relative gap"})
 
 
-def read_results(folder: Path) -> dict[str, dict[str, Any]]:
+def _goals(results: Results) -> str:
+    lines = []
+    for goal in goals():
+        value, met = goal.judge(results)
+        lines.append({"what": goal.what, "goal": goal.wanted, "measured": value, "met": met})
+    return markdown_table(lines, {name: name for name in lines[0]})
+
+
+def _exponents(results: Results) -> str:
+    powers = results["scaling"]["exponents"].items()
+    lines = [{"curve": name, "exponent": power} for name, power in powers]
+    return markdown_table(lines, {"curve": "curve", "exponent": "exponent"})
+
+
+PARTS: dict[str, Callable[[Results], str]] = {
+    "goals": _goals,
+    "machine": _machine,
+    "w1": lambda r: _w1(r["w1"]["engines"]),
+    "w2": lambda r: markdown_table([r["local"]["w2"]], _W2),
+    "w3": lambda r: markdown_table(r["local"]["w3"], _W3),
+    "evaluation": lambda r: markdown_table(r["local"]["evaluation"], _EVALUATION),
+    "qp": lambda r: _qp(r["minnorm"]),
+    "gram": lambda r: markdown_table(r["aggregation"]["gramian"], _GRAM),
+    "limits": lambda r: markdown_table([r["scaling"]["limits"]], _LIMITS),
+    "exponents": _exponents,
+    "users": lambda r: markdown_table(r["scaling"]["users"], _USERS),
+}
+
+
+def read_results(folder: Path) -> Results:
     """Return the records by name."""
     names = ("w1", "local", "minnorm", "aggregation", "scaling")
     return {
@@ -177,9 +174,10 @@ def main() -> None:
         results = read_results(RESULTS)
     except FileNotFoundError as error:
         sys.exit(f"{error.filename} does not exist; run make bench.")
-    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), parts(results)), encoding="utf-8")
-    judged = [(goal, *goal.judge(results)) for goal in goals()]
-    for goal, value, met in judged:
+    parts = {name: write(results) for name, write in PARTS.items()}
+    PAGE.write_text(fill(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
+    for goal in goals():
+        value, met = goal.judge(results)
         print(f"{met.strip('*'):>4}  {goal.what}: {value}, wanted {goal.wanted}")
 
 

@@ -60,12 +60,21 @@ class Settings:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What is asked in one call of each unit: a client, or a group of clients if `grouped`."""
+    """What is asked in one call of each unit: a client, or a group of clients if `grouped`.
+
+    Attributes:
+        work: What to do.
+        split: On which examples to evaluate.
+        round_num: The round of a training.
+        grouped: Whether units are groups.
+        known: The training loss f_i(w_t) of clients for whom it was just evaluated.
+    """
 
     work: Work
     split: Split = "train"
     round_num: int = 0
     grouped: bool = False
+    known: Mapping[int, float] = field(default_factory=dict)
 
 
 @final
@@ -145,7 +154,7 @@ class Bench:
         if task.work == "evaluate":
             loss, accuracy = score(self.model.module, block)
             return Outcome(loss=loss, accuracy=accuracy)
-        outcome = self._train(task.round_num, client_id, block)
+        outcome = self._train(task, client_id, block)
         np.subtract(params, self.model.array, out=row)
         return outcome
 
@@ -162,15 +171,15 @@ class Bench:
         block = gather(self._data, rows)
         return block.to(self._settings.device, channels_last=self.model.channels_last)
 
-    def _train(self, round_num: int, client_id: int, block: Block) -> Outcome:
+    def _train(self, task: Task, client_id: int, block: Block) -> Outcome:
         settings = self._settings
         factor = settings.loss_factors.get(client_id, 1.0)
-        rng = generator(settings.seed, Stream.CLIENT, round_num, client_id)
+        rng = generator(settings.seed, Stream.CLIENT, task.round_num, client_id)
         _seed(int(rng.integers(2**63)), settings.device)
         # The extra forward pass over the split costs a third of an epoch: only if it is asked for.
         before = None
         if settings.reported_loss == "before":
-            before = score(self.model.module, block)[0]
+            before = task.known.get(client_id) or score(self.model.module, block)[0]
         local = local_sgd(self.model, block, settings.training, rng, loss_factor=factor)
         loss = local if before is None else before
         return Outcome(loss=factor * loss, local_loss=factor * local)

@@ -11,12 +11,14 @@ from fedmgda.clients._bench import Outcome, explain
 from fedmgda.kernels import prepare, score, train, translate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from torch import nn
 
-    from fedmgda._types import Indices, Vector
+    from fedmgda._types import Indices, Matrix, Vector
     from fedmgda.clients._bench import Settings, Task
-    from fedmgda.data import FederatedData, Pixels
+    from fedmgda.data import FederatedData, Pixels, Split
     from fedmgda.kernels import Program
 
 __all__ = ["CompiledBench", "compile_bench"]
@@ -61,7 +63,7 @@ class CompiledBench:
         """Do a client's part of the task; an error becomes the reason of the outcome.
 
         Args:
-            task: What to do.
+            task: What to do: train, or the gradient.
             client_id: For whom.
             params: Of shape `(d,)`, the model the client receives.
             row: Of shape `(d,)`: where the update or the gradient goes.
@@ -72,34 +74,42 @@ class CompiledBench:
             return Outcome(reason=explain(error))
 
     def _perform(self, task: Task, client_id: int, params: Vector, row: Vector) -> Outcome:
-        rows = np.ascontiguousarray(self._data.split(task.split)[client_id], np.int64)
+        rows = np.ascontiguousarray(self._data.train[client_id], np.int64)
         arranged = self._program.arrange(params)
-        if task.work == "evaluate":
-            loss, accuracy = self._score(arranged, rows)
-            return Outcome(loss=loss, accuracy=accuracy)
         if not len(rows):
             return Outcome(reason="it has no training examples")
         if task.work == "gradient":
             row[:] = self._gradient(arranged, rows)
             return Outcome()
         factor = self._settings.loss_factors.get(client_id, 1.0)
-        # By the call that evaluates: to the bit the same number.
-        before = self._score(arranged, rows)[0] if self._reports_before else None
+        before = None
+        if self._settings.reported_loss == "before":
+            # By the call that evaluates: to the bit the same number.
+            before = task.known.get(client_id) or self._scores(arranged, [rows])[0, 0]
         local = self._train(task.round_num, client_id, arranged, rows, factor)
         np.subtract(params, arranged[self._program.positions], out=row)
         return Outcome(
             loss=factor * (local if before is None else before), local_loss=factor * local
         )
 
-    @property
-    def _reports_before(self) -> bool:
-        return self._settings.reported_loss == "before"
+    def evaluate(self, split: Split, client_ids: Sequence[int], params: Vector) -> list[Outcome]:
+        """Return loss and accuracy of several clients on one split."""
+        try:
+            rows = [self._data.split(split)[client_id] for client_id in client_ids]
+            scores = self._scores(self._program.arrange(params), rows)
+        except Exception as error:  # noqa: BLE001 - as above
+            return [Outcome(reason=explain(error)) for _ in client_ids]
+        return [Outcome(loss=float(loss), accuracy=float(share)) for loss, share in scores]
 
-    def _score(self, arranged: Vector, rows: Indices) -> tuple[float, float]:
-        if not len(rows):
-            return float("nan"), float("nan")
-        loss, accuracy = score(self._program.layers, arranged, *self._data_arrays, rows, False)
-        return loss, accuracy if self._classifies else float("nan")
+    def _scores(self, arranged: Vector, rows: Sequence[Indices]) -> Matrix:
+        """Return loss and accuracy of users that have these rows, of shape `(users, 2)`."""
+        ends = np.cumsum([len(some) for some in rows])
+        all_rows = np.concatenate(rows).astype(np.int64, copy=False)
+        layers = self._program.layers
+        scores = score(layers, arranged, *self._data_arrays, all_rows, ends, False)
+        if not self._classifies:
+            scores[:, 1] = np.nan
+        return scores
 
     def _gradient(self, arranged: Vector, rows: Indices) -> Vector:
         """Return the gradient of the mean loss, in eval mode: one step of length zero."""

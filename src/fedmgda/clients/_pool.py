@@ -103,6 +103,7 @@ class ClientPool:
         )
         bench = Bench(data, self._settings)
         self._groups = bench.groups
+        self._scored: tuple[Vector, dict[int, float]] = (np.empty(0), {})
         self.num_params = bench.model.num_params
         self.num_buffers = bench.model.num_buffers
         size = self.num_params + self.num_buffers
@@ -142,7 +143,10 @@ class ClientPool:
             the others are in `failures`. `updates` is a view of memory that the next call of
             `train_cohort` overwrites: copy it to keep it.
         """
-        outcomes, rows = self._run(Task(work="train", round_num=round_num), params, client_ids)
+        # Where all clients take part, this model was evaluated at the end of the last round.
+        known = self._scored[1] if np.array_equal(self._scored[0], params) else {}
+        task = Task(work="train", round_num=round_num, known=known)
+        outcomes, rows = self._run(task, params, client_ids)
         done = [i for i, outcome in enumerate(outcomes) if outcome.reason is None]
         ids = tuple(int(client_ids[i]) for i in done)
         return Cohort(
@@ -171,6 +175,9 @@ class ClientPool:
             outcomes, _ = self._run(task, params, client_ids)
             _require(outcomes, [(client_id,) for client_id in client_ids], "evaluated")
             scores = np.array([(o.loss, o.accuracy) for o in outcomes]).reshape(-1, 2)
+        if split == "train":
+            losses = zip(client_ids, scores[:, 0].tolist(), strict=True)
+            self._scored = params.copy(), {int(client): loss for client, loss in losses}
         sizes = [len(self._data.split(split)[i]) for i in client_ids]
         return Evaluation(
             client_ids=tuple(int(i) for i in client_ids),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, final
+from itertools import chain
+from typing import TYPE_CHECKING, TypeVar, final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fedmgda._types import Matrix, Vector
     from fedmgda.clients._bench import Outcome, Task
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from fedmgda.data import FederatedData
 
 __all__ = ["Threads"]
+
+_T = TypeVar("_T")
 
 
 @final
@@ -30,6 +33,7 @@ class Threads:
         self, data: FederatedData, bench: CompiledBench, widths: Mapping[str, int], workers: int
     ) -> None:
         self._data, self._bench, self._widths = data, bench, widths
+        self._workers = workers
         self._threads = ThreadPoolExecutor(workers, "fedmgda") if workers > 1 else None
         self._rows: dict[str, Matrix] = {}
 
@@ -37,16 +41,30 @@ class Threads:
         self, task: Task, params: Vector, client_ids: Sequence[int]
     ) -> tuple[list[Outcome], Matrix]:
         """Return the outcome of each client, and a matrix of their m rows."""
-        split, m = self._data.split(task.split), len(client_ids)
-        rows = self._reserve(task.work, m)
-        slots = sorted(range(m), key=lambda slot: -len(split[client_ids[slot]]))
+        rows = self._reserve(task.work, len(client_ids))
+        if task.work == "evaluate":
+            return self._evaluate(task, params, client_ids), rows
+        sizes = [len(self._data.train[client_id]) for client_id in client_ids]
+        slots = sorted(range(len(client_ids)), key=lambda slot: -sizes[slot])
 
         def perform(slot: int) -> Outcome:
             return self._bench.perform(task, client_ids[slot], params, rows[slot])
 
-        each = map(perform, slots) if self._threads is None else self._threads.map(perform, slots)
-        outcomes = dict(zip(slots, each, strict=True))
-        return [outcomes[slot] for slot in range(m)], rows
+        outcomes = dict(zip(slots, self._map(perform, slots), strict=True))
+        return [outcomes[slot] for slot in range(len(client_ids))], rows
+
+    def _evaluate(self, task: Task, params: Vector, client_ids: Sequence[int]) -> list[Outcome]:
+        """Score the clients in a few calls: for a small one the call would cost more than it."""
+        size = max(1, len(client_ids) // (4 * self._workers))
+        starts = range(0, len(client_ids), size)
+
+        def some(start: int) -> list[Outcome]:
+            return self._bench.evaluate(task.split, client_ids[start : start + size], params)
+
+        return list(chain.from_iterable(self._map(some, starts)))
+
+    def _map(self, work: Callable[[int], _T], items: Iterable[int]) -> Iterable[_T]:
+        return map(work, items) if self._threads is None else self._threads.map(work, items)
 
     def _reserve(self, work: str, num_rows: int) -> Matrix:
         """Return a matrix that is reused from call to call and grows when it must."""

@@ -79,7 +79,7 @@ def begin_step(params: Any, received: Any, grad: Any, momentum: float, prox: flo
             grad[k] += np.float32(prox) * (params[k] - received[k])
 
 
-def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., tuple[float, float]]]:
+def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., Any]]:
     """Return the two functions that are called from Python; `entry` says why they are made here."""
 
     @entry
@@ -135,21 +135,40 @@ def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., tuple[floa
     @entry
     def score(
         layers: Any, params: Any, features: Any, table: Any, classes: Any, values: Any, rows: Any,
-        training: bool,
-    ) -> tuple[float, float]:  # fmt: skip
-        """Return the mean loss and the share of right classes over the rows."""
+        ends: Any, training: bool,
+    ) -> Any:  # fmt: skip
+        """Return mean loss and share of right classes of users, of shape `(users, 2)`.
+
+        Args:
+            layers: Of `LAYER`, the model.
+            params: In the kernels' order.
+            features: As for `train`, and so are the next three.
+            table: What a byte stands for.
+            classes: Of shape `(n,)`, or empty.
+            values: Of shape `(n,)`, or empty.
+            rows: The examples of all users, one user after the other.
+            ends: Of shape `(users,)`: where the examples of each end.
+            training: Whether dropout is on; False for a score.
+        """
         _ = stamp
         work, slopes, winners = scratch(layers)
-        noise, loss, correct = np.zeros(1, np.uint64), 0.0, 0
-        for i in range(rows.size):
-            row = np.uint64(rows[i])
-            load_example(features, table, row, work)
-            one, right = example_loss(
-                layers, params, classes, values, row, work, slopes, winners, noise, 1.0, training
-            )
-            loss += one
-            correct += right
-        return loss / rows.size, correct / rows.size
+        noise, scores = np.zeros(1, np.uint64), np.empty((ends.size, 2))
+        start = 0
+        for user in range(ends.size):
+            loss, correct = 0.0, 0
+            for i in range(start, ends[user]):
+                row = np.uint64(rows[i])
+                load_example(features, table, row, work)
+                one, right = example_loss(
+                    layers, params, classes, values, row, work, slopes, winners, noise, 1.0,
+                    training,
+                )  # fmt: skip
+                loss += one
+                correct += right
+            scores[user, 0] = loss / (ends[user] - start)
+            scores[user, 1] = correct / (ends[user] - start)
+            start = ends[user]
+        return scores
 
     return train, score
 

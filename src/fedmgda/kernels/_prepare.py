@@ -38,6 +38,6 @@ def _touch(arrays: tuple[NDArray[Any], ...]) -> None:
     layers["kind"], layers["row"], layers["features"], layers["size"] = DENSE, LANES, 1, 1
     layers["outputs"], layers["biases"], layers["end"] = LANES, LANES, 2 * LANES
     params, noise = np.zeros(2 * LANES, np.float32), np.zeros(1, np.uint64)
-    rows = np.zeros((0, 0), np.int64)
+    rows = np.zeros((0, 1), np.int64)
     train(layers, params, params.copy(), *arrays, rows, 1, 0.0, 0.0, 0.0, 1.0, False, noise)
-    score(layers, params, *arrays, rows.reshape(-1), False)
+    score(layers, params, *arrays, rows.reshape(-1), rows.reshape(-1), False)

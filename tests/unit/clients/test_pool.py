@@ -340,3 +340,14 @@ def test_an_unknown_client_is_refused(client_id: int) -> None:
 def test_a_model_of_another_size_is_refused() -> None:
     with pool() as clients, pytest.raises(ValueError, match=r"must have shape \(75,\), got \(1,\)"):
         clients.evaluate(np.zeros(1, np.float32), ALL, "train")
+
+
+@pytest.mark.parametrize("path", ["torch", "compiled"])
+def test_a_loss_that_is_known_is_reported_to_the_bit_and_only_for_its_model(path: str) -> None:
+    with pool(path=path) as clients:
+        params = clients.initial_params()
+        first = clients.train_cohort(params, ALL, 1).losses
+        clients.evaluate(params, ALL[:3], "train")
+        np.testing.assert_array_equal(clients.train_cohort(params, ALL, 1).losses, first)
+        moved = params + np.float32(0.1)
+        assert (clients.train_cohort(moved, ALL, 1).losses != first).all()

@@ -77,7 +77,8 @@ def by_kernels(module: nn.Module, case: Setting, shape, data) -> tuple[Any, floa
     targets = (none[0], values) if case.regression else (classes, none[1])
     flat, table = features.reshape(N, -1), np.zeros((program.planes, 0), np.float32)
     params = program.arrange(vector(module))
-    before = score(program.layers, params, flat, table, *targets, order[0], False)
+    users = order[0], np.array([N])
+    before = score(program.layers, params, flat, table, *targets, *users, False)[0]
     loss = train(
         program.layers, params, np.empty_like(params), flat, table, *targets, order, case.batch,
         case.lr, case.momentum, case.prox, case.factor, False, np.zeros(1, np.uint64),
