@@ -89,12 +89,13 @@ def summarize(
 ) -> dict[str, Any]:
     """Return what a finished run is remembered by; where clients have names, each of them too."""
     improved = [row["improved"] for row in rounds if row["improved"] is not None]
+    lately = [row["improved"] for row in rounds[-50:] if row["improved"] is not None]
     lists = ("clients", "accuracies", "losses", "num_examples")
     return (
         {key: value for key, value in last.items() if key not in lists}
         | {
             "improved": float(np.mean(improved)) if improved else None,
-            "improved_last_50": float(np.mean(improved[-50:])) if improved else None,
+            "improved_last_50": float(np.mean(lately)) if lately else None,
             "rounds_that_sacrificed": sum(bool(row.get("sacrificed")) for row in rounds),
             "rounds_failed": sum(row["failed"] is not None for row in rounds),
             "quarantined": sum(len(row["quarantined"]) for row in rounds),

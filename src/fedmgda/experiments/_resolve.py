@@ -58,7 +58,8 @@ def _reported_loss(spec: Spec) -> Literal["before", "during"]:
     rule = spec.rule.name
     if rule == "afl" and spec.compat == "released-code":
         return "during"  # SPEC 1.8
-    return "before" if spec.evaluation.improved or rule in {"q-fedavg", "afl"} else "during"
+    always = spec.evaluation.improved and spec.evaluation.improved_every == 1
+    return "before" if always or rule in {"q-fedavg", "afl"} else "during"
 
 
 def _resolve_attack(spec: AttackSpec) -> AttackSpec:

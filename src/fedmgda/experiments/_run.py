@@ -163,7 +163,9 @@ class _Run:
         clients, evaluate = record.cohort.client_ids, self._pool.evaluate
         reported = self._spec.clients.reported_loss == "before"
         before = record.cohort.losses if reported else None
-        if not self._spec.evaluation.improved or not clients:
+        when = self._spec.evaluation
+        due = when.improved and record.round_num % when.improved_every == 0
+        if not due or not clients:
             return before, None
         if before is None:
             before = evaluate(self._server.params, clients, "train").losses

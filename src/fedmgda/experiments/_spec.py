@@ -144,12 +144,17 @@ class AttackSpec:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSpec:
-    """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last."""
+    """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last.
+
+    Who improved is measured in every `improved_every`-th round: two more passes over the training
+    data of all participants.
+    """
 
     every: int = _number(10, low=1)
     offset: int | None = _number(None, low=0)
     last: bool | None = None
     improved: bool = True
+    improved_every: int = _number(1, low=1)
     pareto: bool = False
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda.kernels._jit import STAMP, entry, kernel
+from fedmgda.kernels._linear import linear_example
 from fedmgda.kernels._network import backward, cross_entropy, forward, squared_error
 
 if TYPE_CHECKING:
@@ -39,15 +40,22 @@ def load_example(features: Any, table: Any, row: Any, work: Any) -> None:
 
 @kernel
 def example_loss(
-    layers: Any, params: Any, classes: Any, values: Any, row: Any, work: Any, slopes: Any,
-    winners: Any, noise: Any, factor: float, training: bool,
+    layers: Any, params: Any, features: Any, table: Any, classes: Any, values: Any, row: Any,
+    work: Any, slopes: Any, winners: Any, noise: Any, factor: float, training: bool,
 ) -> tuple[float, bool]:  # fmt: skip
-    """Run the loaded example forward; write factor times the slope of its loss in the outputs."""
+    """Run an example forward; write factor times the slope of its loss in the outputs."""
+    load_example(features, table, row, work)
     forward(layers, params, work, winners, noise, training)
     last = layers[layers.size - 1]
     if classes.size > 0:
         return cross_entropy(last, work, classes[row], slopes, factor)
     return squared_error(last, work, values[row], slopes, factor), False
+
+
+@kernel
+def is_linear(layers: Any, table: Any) -> bool:
+    """Whether the model is one layer on numbers that need no preparation."""
+    return layers.size == 1 and table.shape[1] == 0
 
 
 @kernel
@@ -110,6 +118,7 @@ def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., Any]]:
         _ = stamp
         received, part = params.copy(), np.zeros_like(grad)
         work, slopes, winners = scratch(layers)
+        linear = is_linear(layers, table)
         grad[:] = np.float32(0.0)
         total, batches = 0.0, 0
         for epoch in range(rows.shape[0]):
@@ -121,10 +130,15 @@ def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., Any]]:
                     part[:] = np.float32(0.0)
                     for i in range(begin, min(begin + _PART, chosen.size)):
                         row = np.uint64(chosen[i])
-                        load_example(features, table, row, work)
+                        if linear:
+                            loss += linear_example(
+                                layers[0], params, part, features, row, classes, values, slopes,
+                                factor / chosen.size,
+                            )[0]  # fmt: skip
+                            continue
                         loss += example_loss(
-                            layers, params, classes, values, row, work, slopes, winners, noise,
-                            factor / chosen.size, training,
+                            layers, params, features, table, classes, values, row, work, slopes,
+                            winners, noise, factor / chosen.size, training,
                         )[0]  # fmt: skip
                         backward(layers, params, part, work, slopes, winners, training)
                     add(grad, np.float32(1.0), part)
@@ -152,17 +166,22 @@ def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., Any]]:
         """
         _ = stamp
         work, slopes, winners = scratch(layers)
+        linear = is_linear(layers, table)
         noise, scores = np.zeros(1, np.uint64), np.empty((ends.size, 2))
         start = 0
         for user in range(ends.size):
             loss, correct = 0.0, 0
             for i in range(start, ends[user]):
                 row = np.uint64(rows[i])
-                load_example(features, table, row, work)
-                one, right = example_loss(
-                    layers, params, classes, values, row, work, slopes, winners, noise, 1.0,
-                    training,
-                )  # fmt: skip
+                if linear:
+                    one, right = linear_example(
+                        layers[0], params, work, features, row, classes, values, slopes, 0.0
+                    )
+                else:
+                    one, right = example_loss(
+                        layers, params, features, table, classes, values, row, work, slopes,
+                        winners, noise, 1.0, training,
+                    )  # fmt: skip
                 loss += one
                 correct += right
             scores[user, 0] = loss / (ends[user] - start)

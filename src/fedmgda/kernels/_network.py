@@ -12,7 +12,7 @@ from fedmgda.kernels._dense import dense_backward, dense_forward
 from fedmgda.kernels._jit import kernel
 from fedmgda.kernels._layout import CONV, DENSE, PLANE
 from fedmgda.kernels._noise import draw_scales
-from fedmgda.kernels._plane import plane_forward
+from fedmgda.kernels._plane import find_winners, plane_forward
 
 __all__ = ["backward", "cross_entropy", "forward", "squared_error"]
 
@@ -27,7 +27,7 @@ def forward(layers: Any, params: Any, work: Any, winners: Any, noise: Any, train
         if layer.kind == CONV:
             conv_forward(layer, params, work, winners, training)
         elif layer.kind == PLANE:
-            plane_forward(layer, params, work, winners, training)
+            plane_forward(layer, params, work, training)
         else:
             dense_forward(layer, params, work, training)
 
@@ -40,6 +40,7 @@ def backward(
     for i in range(layers.size - 1, -1, -1):
         layer = layers[i]
         if layer.kind == PLANE:
+            find_winners(layer, work, slopes, winners)
             cut_patches(layer, work)
         if layer.kind != DENSE:
             conv_backward(layer, params, grad, work, slopes, winners, training, i == 0)
@@ -57,7 +58,7 @@ def cross_entropy(last: Any, work: Any, target: int, slopes: Any, factor: float)
             best = i
     total, highest = 0.0, np.float64(work[best])
     for i in range(begin, end):
-        power = math.exp(np.float64(work[i]) - highest)
+        power = 1.0 if i == best else math.exp(np.float64(work[i]) - highest)
         slopes[i] = np.float32(power)
         total += power
     for i in range(begin, end):

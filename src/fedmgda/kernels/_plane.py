@@ -14,9 +14,10 @@ import numpy as np
 
 from fedmgda.kernels._jit import kernel
 
-__all__ = ["plane_forward"]
+__all__ = ["find_winners", "plane_forward"]
 
 _0, _1, _2, _3, _4 = (np.uint64(i) for i in range(5))
+_NOTHING = np.float32(0.0)
 
 
 @kernel
@@ -46,30 +47,62 @@ def add_planes(layer: Any, params: Any, work: Any, c: Any, size: Any) -> None:
 
 
 @kernel
-def pool_plane(layer: Any, work: Any, winners: Any, c: Any, size: Any, scale: Any) -> None:
-    """Write the maximum of each window of a plane, after ReLU if any, and where it was."""
+def pool_plane(layer: Any, work: Any, c: Any, size: Any, scale: Any) -> None:
+    """Write the maximum of each window of a plane, after ReLU if any: first down, then across."""
     side, width, filters = np.uint64(layer.pool), np.uint64(layer.width), np.uint64(layer.features)
-    raw, across = np.uint64(layer.raw) + c * size, np.uint64(layer.width - layer.kernel + 1)
-    y, w = np.uint64(layer.outputs) + c, np.uint64(layer.winners) + c
-    for top in range(np.uint64((layer.height - layer.kernel + 1) // layer.pool)):
-        for left in range(np.uint64((layer.width - layer.kernel + 1) // layer.pool)):
-            x, p = raw + top * side * width + left * side, top * side * across + left * side
-            best, winner = work[x], p
-            for i in range(side):
-                for j in range(side):
-                    value = work[x + i * width + j]
-                    # A NaN stays, whether it comes first or later.
-                    higher = not value <= best
-                    best, winner = value if higher else best, p + j if higher else winner
-                p += across
-            if layer.relu and best < np.float32(0.0):
-                best = np.float32(0.0)
-            work[y], winners[w] = scale * best, np.int32(winner)
+    across = np.uint64(layer.width - layer.kernel + 1) // side
+    x, y = np.uint64(layer.raw) + c * size, np.uint64(layer.outputs) + c
+    best = np.uint64(layer.patches)  # not in use before the way back
+    for _ in range(np.uint64(layer.height - layer.kernel + 1) // side):
+        for k in range(across * side):
+            work[best + k] = work[x + k]
+        for i in range(_1, side):
+            for k in range(across * side):
+                a, b = work[best + k], work[x + i * width + k]
+                work[best + k] = a if a >= b else b
+        for left in range(across):
+            highest = work[best + left * side]
+            for j in range(_1, side):
+                value = work[best + left * side + j]
+                highest = highest if highest >= value else value
+            if layer.relu and highest < np.float32(0.0):
+                highest = np.float32(0.0)
+            work[y] = scale * highest
+            y += filters
+        x += side * width
+
+
+@kernel
+def find_winners(layer: Any, work: Any, slopes: Any, winners: Any) -> None:
+    """Write where the maximum of each window was, for the windows that receive a gradient."""
+    side, width, filters = np.uint64(layer.pool), np.uint64(layer.width), np.uint64(layer.features)
+    wide = np.uint64(layer.width - layer.kernel + 1)
+    size = np.uint64(layer.height - layer.kernel) * width + wide
+    y, w = np.uint64(layer.outputs), np.uint64(layer.winners)
+    for top in range(np.uint64(layer.height - layer.kernel + 1) // side):
+        for left in range(wide // side):
+            corner = np.uint64(layer.raw) + top * side * width + left * side
+            for c in range(filters):
+                if slopes[y + c] != np.float32(0.0) and (not layer.relu or work[y + c] != _NOTHING):
+                    p = highest_in(work, corner + c * size, side, width, wide)
+                    winners[w + c] = np.int32(top * side * wide + left * side + p)
             y, w = y + filters, w + filters
 
 
 @kernel
-def plane_forward(layer: Any, params: Any, work: Any, winners: Any, training: bool) -> None:
+def highest_in(work: Any, x: Any, side: Any, width: Any, wide: Any) -> Any:
+    """Return the place of the highest value of a window in a plane of the given width."""
+    winner, best = _0, work[x]
+    for j in range(side):
+        for k in range(side):
+            value, p = work[x + j * width + k], j * wide + k
+            higher = value > best
+            winner, best = p if higher else winner, value if higher else best
+    return winner
+
+
+@kernel
+def plane_forward(layer: Any, params: Any, work: Any, training: bool) -> None:
     """Write the layer's output for its input, both in `work`."""
     dropped = training and layer.drop > 0.0
     size = np.uint64((layer.height - layer.kernel) * layer.width + layer.width - layer.kernel + 1)
@@ -77,7 +110,7 @@ def plane_forward(layer: Any, params: Any, work: Any, winners: Any, training: bo
         scale = work[np.uint64(layer.scales) + c] if dropped else np.float32(1.0)
         if scale > np.float32(0.0):
             add_planes(layer, params, work, c, size)
-            pool_plane(layer, work, winners, c, size, scale)
+            pool_plane(layer, work, c, size, scale)
         else:
             for y in range(
                 np.uint64(layer.outputs) + c,

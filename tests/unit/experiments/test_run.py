@@ -360,3 +360,14 @@ def test_the_summary_calls_no_loss_the_worst_or_the_best(finished):
     loss = finished[0].summary()["honest"]["loss"]
     assert loss["min"] <= loss["percentile_5"] <= loss["percentile_95"] <= loss["max"]
     assert not {"worst_5_percent", "best_5_percent", "worst_k", "best_k", "jain"} & loss.keys()
+
+
+def test_who_improved_can_be_measured_in_every_other_round(tmp_path):
+    sparse, _ = finish(
+        tmp_path / "sparse", spec_of(rounds=4, evaluation={"every": 5, "improved_every": 2})
+    )
+    dense, _ = finish(tmp_path / "dense", spec_of(rounds=4, evaluation={"every": 5}))
+    rows = zip(sparse.records.read("rounds"), dense.records.read("rounds"), strict=True)
+    for number, (some, every) in enumerate(rows, start=1):
+        assert some["lam"] == every["lam"]
+        assert some["improved"] == (None if number % 2 else every["improved"])
