@@ -27,15 +27,24 @@ _NEAR_BYTES = 2**26
 
 
 def compile_bench(
-    data: FederatedData, settings: Settings, module: nn.Module
+    data: FederatedData, settings: Settings, module: nn.Module, *, always: bool
 ) -> CompiledBench | None:
-    """Return a bench that needs no torch, or None if model or data are not made for one."""
+    """Return a bench that needs no torch, or None if model or data are not made for one.
+
+    Args:
+        data: The examples of all clients.
+        settings: What every bench must agree on.
+        module: The model.
+        always: Whether a bench is wanted even where torch is faster.
+    """
     program = translate(module, data.features.shape[1:])
     images = data.features.dtype == np.uint8 and data.pixels is not None
     numbers = data.features.dtype == np.float32 and data.pixels is None
     if program is None or not (images or numbers) or not data.features.flags.c_contiguous:
         return None
-    return CompiledBench(data, settings, program) if program.worthwhile else None
+    batch_size = settings.training.batch_size or max(len(rows) for rows in data.train)
+    faster = always or program.beats_torch(batch_size)
+    return CompiledBench(data, settings, program) if faster else None
 
 
 @final

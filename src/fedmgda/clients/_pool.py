@@ -111,7 +111,7 @@ class ClientPool:
         compiled = (
             None
             if path == "torch" or device != "cpu"
-            else compile_bench(data, self._settings, bench.model.module)
+            else compile_bench(data, self._settings, bench.model.module, always=path == "compiled")
         )
         if path == "compiled" and compiled is None:
             raise ValueError('path = "compiled" does not know this model or data; use "auto".')

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from fedmgda._blas import blas_threads
 from fedmgda._errors import FederationStalledError
 from fedmgda._random import Stream, generator
 from fedmgda.federation._gate import admit
@@ -98,10 +99,11 @@ def run_round(federation: Federation, server: ServerState) -> tuple[ServerState,
     clock = _Clock()
     replies = federation.train_cohort(server.params, sampled, round_num)
     clock.lap("train")
-    cohort, quarantined = admit(replies, server.params, sampled)
-    clock.lap("gate")
-    server, aggregate, server_lr, failed = _advance(federation, server, cohort)
-    clock.lap("aggregate")
+    with blas_threads(len(sampled) ** 2 * len(server.params)):
+        cohort, quarantined = admit(replies, server.params, sampled)
+        clock.lap("gate")
+        server, aggregate, server_lr, failed = _advance(federation, server, cohort)
+        clock.lap("aggregate")
     return server, RoundRecord(
         round_num=round_num,
         sampled=sampled,

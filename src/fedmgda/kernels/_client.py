@@ -125,14 +125,16 @@ def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., Any]]:
             for start in range(0, rows.shape[1], batch):
                 chosen = rows[epoch, start : start + batch]
                 begin_step(params, received, grad, momentum, prox)
-                loss = 0.0
+                loss, large = 0.0, chosen.size > _PART
+                sums = part if large else grad
                 for begin in range(0, chosen.size, _PART):
-                    part[:] = np.float32(0.0)
+                    if large:
+                        part[:] = np.float32(0.0)
                     for i in range(begin, min(begin + _PART, chosen.size)):
                         row = np.uint64(chosen[i])
                         if linear:
                             loss += linear_example(
-                                layers[0], params, part, features, row, classes, values, slopes,
+                                layers[0], params, sums, features, row, classes, values, slopes,
                                 factor / chosen.size,
                             )[0]  # fmt: skip
                             continue
@@ -140,8 +142,9 @@ def _entries(stamp: int) -> tuple[Callable[..., float], Callable[..., Any]]:
                             layers, params, features, table, classes, values, row, work, slopes,
                             winners, noise, factor / chosen.size, training,
                         )[0]  # fmt: skip
-                        backward(layers, params, part, work, slopes, winners, training)
-                    add(grad, np.float32(1.0), part)
+                        backward(layers, params, sums, work, slopes, winners, training)
+                    if large:
+                        add(grad, np.float32(1.0), part)
                 add(params, np.float32(-lr), grad)
                 total, batches = total + loss / chosen.size, batches + 1
         return total / batches

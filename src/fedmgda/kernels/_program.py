@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "translate"]
 
-_LARGEST_LAYER = 2**18
-
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,11 +39,16 @@ class Program:
     num_entries: int
     planes: int
 
-    @property
-    def worthwhile(self) -> bool:
-        """Whether the kernels beat torch: they do while every layer's weights stay in the cache."""
-        sizes = self.layers["features"] * self.layers["row"]
-        return bool(sizes.max() <= _LARGEST_LAYER)
+    def beats_torch(self, batch_size: int) -> bool:
+        """Whether the kernels are faster than torch at this batch size, as far as was measured.
+
+        They take one example at a time. Convolutions gain by that, since pooling and dropout leave
+        little to do on the way back; wide dense layers lose, once torch can multiply a whole batch.
+        """
+        weights = int((self.layers["features"] * self.layers["row"]).max())
+        if (self.layers["kind"] != DENSE).any():
+            return weights <= 2**18
+        return weights * batch_size <= 2**22
 
     def arrange(self, params: Vector) -> Vector:
         """Return the travelling vector in the order of the kernels."""

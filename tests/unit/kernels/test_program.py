@@ -24,7 +24,7 @@ def test_the_order_of_the_kernels_holds_every_parameter_once(build, shape) -> No
     module = build()
     program = translate(module, shape)
     assert program is not None
-    assert program.worthwhile
+    assert program.beats_torch(10)
     d = sum(param.numel() for param in module.parameters())
     assert len(np.unique(program.positions)) == d == len(program.positions)
     params = np.arange(1, d + 1, dtype=np.float32)
@@ -59,10 +59,14 @@ def test_what_the_kernels_do_not_know_is_left_to_torch(module: nn.Module, shape)
 
 def test_large_layers_are_left_to_torch() -> None:
     program = translate(femnist_cnn(), (28, 28))
-    assert program is None or not program.worthwhile
-    wide = translate(mlp((784, 2000, 10)), (784,))
-    assert wide is not None
-    assert not wide.worthwhile
+    assert program is None or not program.beats_torch(10)
+
+
+def test_wide_dense_layers_are_left_to_torch_in_large_batches() -> None:
+    program = translate(mlp((784, 200, 10)), (784,))
+    assert program is not None
+    assert program.beats_torch(10)
+    assert not program.beats_torch(500)
 
 
 def test_a_tied_parameter_is_left_to_torch() -> None:
