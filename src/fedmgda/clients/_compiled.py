@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -66,6 +67,7 @@ class CompiledBench:
         table = _table(data.pixels, program.planes)
         self._data_arrays = tuple(map(_constant, (features, table, classes, values)))
         self._classifies = bool(classes.size)
+        self._memory = threading.local()
         prepare(self._data_arrays)
 
     def perform(self, task: Task, client_id: int, params: Vector, row: Vector) -> Outcome:
@@ -156,24 +158,27 @@ class CompiledBench:
     ) -> float:
         arrays = self._data_arrays
         if epochs.size * arrays[0].shape[1] * arrays[0].itemsize <= _NEAR_BYTES:
-            arrays, epochs = _bring_near(arrays, epochs)
+            arrays, epochs = self._bring_near(epochs)
         layers = self._program.layers
         return train(layers, arranged, grad, *arrays, epochs, size, *numbers, dropout, noise)
 
+    def _bring_near(self, epochs: NDArray[Any]) -> tuple[tuple[NDArray[Any], ...], NDArray[Any]]:
+        """Put the examples in the order of their use: reading them one by one would wait for each.
 
-def _bring_near(
-    arrays: tuple[NDArray[Any], ...], epochs: NDArray[Any]
-) -> tuple[tuple[NDArray[Any], ...], NDArray[Any]]:
-    """Put the examples in the order of their use: reading them one by one would wait for each."""
-    features, table, classes, values = arrays
-    rows = epochs.reshape(-1)
-    near = (
-        np.take(features, rows, axis=0),
-        table,
-        np.take(classes, rows) if classes.size else classes,
-        np.take(values, rows) if values.size else values,
-    )
-    return tuple(map(_constant, near)), np.arange(len(rows)).reshape(epochs.shape)
+        Every thread has memory of its own for them, since to ask for new memory takes longer than
+        to fill it.
+        """
+        features, table, classes, values = self._data_arrays
+        rows = epochs.reshape(-1)
+        if len(getattr(self._memory, "near", ())) < len(rows):
+            self._memory.near = np.empty((len(rows), features.shape[1]), features.dtype)
+        # Rows are in range, and with "clip" NumPy writes to the place itself.
+        near = np.take(features, rows, axis=0, out=self._memory.near[: len(rows)], mode="clip")
+        classes, values = (
+            np.take(array, rows) if array.size else array for array in (classes, values)
+        )
+        arrays = tuple(map(_constant, (near, table, classes, values)))
+        return arrays, np.arange(len(rows)).reshape(epochs.shape)
 
 
 def _table(pixels: Pixels | None, planes: int) -> Vector:
