@@ -39,13 +39,27 @@ def compile_bench(
         always: Whether a bench is wanted even where torch is faster.
     """
     program = translate(module, data.features.shape[1:])
-    images = data.features.dtype == np.uint8 and data.pixels is not None
-    numbers = data.features.dtype == np.float32 and data.pixels is None
-    if program is None or not (images or numbers) or not data.features.flags.c_contiguous:
+    if program is None or not _fits(data, int(program.layers[-1]["features"])):
         return None
     batch_size = settings.training.batch_size or max(len(rows) for rows in data.train)
     faster = always or program.beats_torch(batch_size)
     return CompiledBench(data, settings, program) if faster else None
+
+
+def _fits(data: FederatedData, outputs: int) -> bool:
+    """Whether the kernels may read the data: they look at nothing twice, so it is done here.
+
+    What does not fit goes to torch, which says what is wrong with it.
+    """
+    images = data.features.dtype == np.uint8 and data.pixels is not None
+    numbers = data.features.dtype == np.float32 and data.pixels is None
+    if not (images or numbers) or not data.features.flags.c_contiguous:
+        return False
+    if len(data.targets) != len(data.features) or data.targets.ndim != 1:
+        return False
+    if data.targets.dtype.kind not in "biu":
+        return outputs == 1
+    return bool(len(data.targets) and data.targets.min() >= 0 and data.targets.max() < outputs)
 
 
 @final
@@ -85,7 +99,7 @@ class CompiledBench:
             return Outcome(reason=explain(error))
 
     def _perform(self, task: Task, client_id: int, params: Vector, row: Vector) -> Outcome:
-        rows = np.ascontiguousarray(self._data.train[client_id], np.int64)
+        rows = self._checked(self._data.train[client_id])
         arranged = self._program.arrange(params)
         if not len(rows):
             return Outcome(reason="it has no training examples")
@@ -115,12 +129,19 @@ class CompiledBench:
     def _scores(self, arranged: Vector, rows: Sequence[Indices]) -> Matrix:
         """Return loss and accuracy of users that have these rows, of shape `(users, 2)`."""
         ends = np.cumsum([len(some) for some in rows])
-        all_rows = np.concatenate(rows).astype(np.int64, copy=False)
+        all_rows = self._checked(np.concatenate(rows))
         layers = self._program.layers
         scores = score(layers, arranged, *self._data_arrays, all_rows, ends, False)
         if not self._classifies:
             scores[:, 1] = np.nan
         return scores
+
+    def _checked(self, rows: Indices) -> Indices:
+        """Return the rows as the kernels want them; raise IndexError if one does not exist."""
+        n = len(self._data.features)
+        if len(rows) and not (rows.min() >= 0 and rows.max() < n):
+            raise IndexError(f"rows must lie in 0..{n - 1}, got {rows.min()} to {rows.max()}")
+        return np.ascontiguousarray(rows, np.int64)
 
     def _gradient(self, arranged: Vector, rows: Indices) -> Vector:
         """Return the gradient of the mean loss, in eval mode: one step of length zero."""

@@ -128,3 +128,30 @@ def test_large_data_is_read_in_place_with_the_same_result(monkeypatch) -> None:
         with pool() as clients:
             updates.append(clients.train_cohort(clients.initial_params(), ALL, 1).updates.copy())
     np.testing.assert_array_equal(*updates)
+
+
+def test_data_the_kernels_must_not_read_is_left_to_torch() -> None:
+    data = federation()
+    beyond, negative = data.targets.copy(), data.targets.copy()
+    beyond[3], negative[3] = 3, -1
+    bad = [
+        replace(data, targets=beyond),
+        replace(data, targets=negative),
+        replace(data, targets=data.targets[:-1]),
+        replace(data, features=data.features.astype(np.float64)),
+        replace(data, features=np.asfortranarray(data.features)),
+        replace(data, targets=data.targets.astype(np.float32), num_classes=None),
+    ]
+    for data in bad:
+        with pool(data=data) as clients:
+            assert clients.path == "torch"
+
+
+def test_rows_that_do_not_exist_are_a_failure_and_never_read() -> None:
+    data = federation()
+    for row in (-1, len(data.targets)):
+        train = (np.append(data.train[0], row), *data.train[1:])
+        with pool(data=replace(data, train=train)) as clients:
+            cohort = clients.train_cohort(clients.initial_params(), ALL, 1)
+        assert [failure.client_id for failure in cohort.failures] == [0]
+        assert "rows must lie in" in cohort.failures[0].reason
