@@ -73,7 +73,7 @@ def tiny_study(name):
         sweep |= {"data": {"name": "digits", "num_clients": 4}, "model": {"name": "mlp"}}
     else:
         sweep |= {"data": {"name": f"tiny:{data.replace('-', '_')}"}}
-        sweep |= {"model": {"name": _MODELS[data]}}
+        sweep |= {"model": {**sweep.get("model", {}), "name": _MODELS[data]}}
     if data != "adult":
         clients["per_round"] = 2
     sweep["clients"] = clients

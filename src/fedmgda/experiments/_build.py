@@ -49,7 +49,7 @@ def build_model(  # noqa: PLR0911 (one case per name: the registry a reader can 
         case "cifar-cnn":
             return partial(models.cifar_cnn, outputs)
         case "fmnist-cnn":
-            return partial(models.fmnist_cnn, outputs)
+            return partial(models.fmnist_cnn, outputs, dropout=spec.model.dropout is not False)
         case "femnist-cnn":
             return partial(models.femnist_cnn, outputs)
         case "char-lstm":

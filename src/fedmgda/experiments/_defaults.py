@@ -135,10 +135,14 @@ def resolve_model(model: ModelSpec, data: DataSpec) -> ModelSpec:
     name: Any = model.name or _of(data.name or "").model
     if model.hidden is not None and name != "mlp":
         raise SpecError(f"model.hidden does not apply to {name!r}; leave it out or use 'mlp'.")
+    if model.dropout is not None and name != "fmnist-cnn":
+        raise SpecError(f"model.dropout does not apply to {name!r}; leave it out.")
     if model.name is None and data.name == "table" and data.task == "regression":
         name = "linear"
     hidden = model.hidden if model.hidden is not None or name != "mlp" else (32,)
-    return replace(model, name=name, hidden=hidden)
+    return replace(
+        model, name=name, hidden=hidden, dropout=None if model.dropout else model.dropout
+    )
 
 
 def default_clients(data: DataSpec) -> Mapping[str, Any]:

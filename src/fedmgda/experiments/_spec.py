@@ -79,6 +79,7 @@ class ModelSpec:
         | None
     ) = _or_entry()
     hidden: tuple[int, ...] | None = _number(None, low=1, high=1_000_000)
+    dropout: bool | None = None
 
 
 @final

@@ -22,7 +22,7 @@ STUDIES = (
     "adult-bias", "fig1-cifar", "fig1-fmnist", "fig2-adult", "fig2-cifar", "fig3-b10", "fig3-b400",
     "fig4-b10", "fig4-b400", "cifar-user-1", "cifar-user-2", "cifar-user-3", "cifar-user-4",
     "emnist-1", "emnist-2", "shakespeare", "theory", "fmnist-rules", "fmnist-full-batch",
-    "fmnist-attack", "fmnist-epsilon",
+    "fmnist-exact", "fmnist-attack", "fmnist-epsilon",
 )  # fmt: skip
 """The names of all studies, in the order in which they are listed."""
 

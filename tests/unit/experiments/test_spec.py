@@ -197,3 +197,13 @@ names = st.sampled_from(["rounds", "seed", "rule", "data", "clients", "attack", 
 def test_no_table_makes_anything_but_a_spec_or_a_sentence(table):
     with suppress(SpecError):
         assert isinstance(parsed(**table), Spec)
+
+
+def test_only_the_network_with_dropout_can_be_asked_to_go_without():
+    images = {"data": {"name": "fashion-mnist"}}
+    assert resolve(parse(Spec, images | {"model": {"dropout": False}})).model.dropout is False
+    assert resolve(parse(Spec, images | {"model": {"dropout": True}})) == resolve(
+        parse(Spec, images)
+    )
+    with pytest.raises(SpecError, match="model.dropout does not apply to 'mlp'"):
+        resolve(parse(Spec, {"model": {"dropout": False}}))

@@ -48,3 +48,8 @@ def test_an_image_may_come_with_or_without_its_channel(shape: tuple[int, ...]) -
 def test_an_image_of_another_size_is_refused() -> None:
     with pytest.raises(RuntimeError, match=r"\[1, 28, 28\]"):
         fmnist_cnn()(torch.zeros(4, 14, 14))
+
+
+def test_without_dropout_training_and_evaluation_are_the_same_function() -> None:
+    module, images = fmnist_cnn(dropout=False), torch.rand(3, 28, 28)
+    torch.testing.assert_close(module.train()(images), module.eval()(images), rtol=0, atol=0)
