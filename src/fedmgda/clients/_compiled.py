@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from typing import TYPE_CHECKING, Any, final
 
@@ -9,18 +10,20 @@ import numpy as np
 
 from fedmgda._random import Stream, generator
 from fedmgda.clients._bench import Outcome, explain
+from fedmgda.clients._objective import gather
+from fedmgda.clients._objective import score as score_by_torch
 from fedmgda.kernels import prepare, score, train, translate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
-    from torch import nn
 
     from fedmgda._types import Indices, Matrix, Vector
     from fedmgda.clients._bench import Settings, Task
     from fedmgda.data import FederatedData, Pixels, Split
     from fedmgda.kernels import Program
+    from fedmgda.models import FlatModel
 
 __all__ = ["CompiledBench", "compile_bench"]
 
@@ -28,22 +31,24 @@ _NEAR_BYTES = 2**26
 
 
 def compile_bench(
-    data: FederatedData, settings: Settings, module: nn.Module, *, always: bool
+    data: FederatedData, settings: Settings, model: FlatModel, *, always: bool
 ) -> CompiledBench | None:
     """Return a bench that needs no torch, or None if model or data are not made for one.
 
     Args:
         data: The examples of all clients.
         settings: What every bench must agree on.
-        module: The model.
+        model: The model, in its initial state.
         always: Whether a bench is wanted even where torch is faster.
     """
-    program = translate(module, data.features.shape[1:])
+    program = translate(model.module, data.features.shape[1:])
     if program is None or not _fits(data, int(program.layers[-1]["features"])):
         return None
     batch_size = settings.training.batch_size or max(len(rows) for rows in data.train)
-    faster = always or program.beats_torch(batch_size)
-    return CompiledBench(data, settings, program) if faster else None
+    if not always and not program.beats_torch(batch_size):
+        return None
+    bench = CompiledBench(data, settings, program)
+    return bench if bench.agrees_with(model) else None
 
 
 def _fits(data: FederatedData, outputs: int) -> bool:
@@ -83,6 +88,14 @@ class CompiledBench:
         self._classifies = bool(classes.size)
         self._memory = threading.local()
         prepare(self._data_arrays)
+
+    def agrees_with(self, model: FlatModel) -> bool:
+        """Whether kernels and module give a few examples the same loss."""
+        rows = np.arange(min(4, len(self._data.targets)))
+        ours = self._scores(self._program.arrange(model.array), [rows])[0, 0]
+        block = gather(self._data, rows).to("cpu", channels_last=model.channels_last)
+        theirs = score_by_torch(model.module, block)[0]
+        return math.isclose(ours, theirs, rel_tol=1e-4, abs_tol=1e-6)
 
     def perform(self, task: Task, client_id: int, params: Vector, row: Vector) -> Outcome:
         """Do a client's part of the task; an error becomes the reason of the outcome.

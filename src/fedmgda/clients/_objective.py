@@ -89,7 +89,8 @@ def gather(data: FederatedData, rows: Indices) -> Block:
 def _tensor(array: NDArray[Any]) -> Tensor:
     # Whole numbers are classes or tokens; everything else is a measurement.
     dtype = torch.int64 if array.dtype.kind in "biu" else torch.float32
-    return torch.tensor(array, dtype=dtype)
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return torch.tensor(native, dtype=dtype)
 
 
 def _images(array: NDArray[Any], pixels: Pixels) -> Tensor:

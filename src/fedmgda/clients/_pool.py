@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
-from fedmgda._errors import FedmgdaError
+from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda._types import Cohort, Failure
 from fedmgda.clients._bench import Bench, Outcome, Settings, Task
 from fedmgda.clients._checks import check_settings
@@ -111,10 +111,12 @@ class ClientPool:
         compiled = (
             None
             if path == "torch" or device != "cpu"
-            else compile_bench(data, self._settings, bench.model.module, always=path == "compiled")
+            else compile_bench(data, self._settings, bench.model, always=path == "compiled")
         )
         if path == "compiled" and compiled is None:
-            raise ValueError('path = "compiled" does not know this model or data; use "auto".')
+            raise SpecError(
+                'clients.path = "compiled" does not know this model or data; use "auto" or "torch".'
+            )
         self.path: ComputePath = "torch" if compiled is None else "compiled"
         self._engine: Serial | Crew | Threads
         if compiled is not None:

@@ -147,7 +147,13 @@ class RunFolder:
             StoreError: If the run began on another path: its numbers differ in the last digits.
         """
         file = self.path / "environment.json"
-        facts = json.loads(file.read_bytes())
+        try:
+            facts = dict(json.loads(file.read_bytes()))
+        except (OSError, ValueError, TypeError) as error:
+            raise StoreError(
+                f"{file} is missing or damaged, and with it what the run began with; restore it, "
+                "or start a new run with another --out."
+            ) from error
         if facts.setdefault("path", path) != path:
             raise StoreError(
                 f"The run in {self.path} began on the {facts['path']} path and would go on on the "

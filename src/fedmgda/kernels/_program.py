@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Program", "translate"]
 
+_TYPES = {
+    nn.Sequential, nn.Flatten, nn.Unflatten, nn.Conv2d, nn.Linear, nn.MaxPool2d, nn.Dropout2d,
+    nn.Dropout, nn.ReLU,
+}  # fmt: skip
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +69,23 @@ def translate(module: nn.Module, shape: Sequence[int]) -> Program | None:
     by MaxPool2d, Dropout2d and ReLU in any order, the latter by ReLU and then Dropout, with Flatten
     and Unflatten where they do not reorder.
     """
-    builder = _Builder(tuple(int(side) for side in shape))
-    layers = list(module.children()) if isinstance(module, nn.Sequential) else [module]
-    if next(module.buffers(), None) is not None or not all(builder.add(layer) for layer in layers):
+    layers = list(module) if type(module) is nn.Sequential else [module]
+    if not all(_is_untouched(part) for part in {module, *layers}):
         return None
-    return builder.program() if builder.matches(module) else None
+    if not all(param.requires_grad for param in module.parameters()):
+        return None
+    builder = _Builder(tuple(int(side) for side in shape))
+    known = all(builder.add(layer) for layer in layers)
+    return builder.program() if known and builder.matches(module) else None
+
+
+def _is_untouched(module: nn.Module) -> bool:
+    """Whether a module does what its type says: it is no subclass and has no hooks."""
+    hooks = (
+        module._forward_hooks, module._forward_pre_hooks,  # noqa: SLF001 (torch shows them nowhere else)
+        module._backward_hooks, module._backward_pre_hooks,  # noqa: SLF001
+    )  # fmt: skip
+    return type(module) in _TYPES and not any(hooks)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from torch import nn
 
+from fedmgda._errors import SpecError
 from fedmgda.clients import ClientPool, LocalTraining
 from fedmgda.data import Pixels
 from unit.clients import _toys
@@ -43,7 +44,7 @@ def test_small_models_take_the_compiled_path_and_others_torch() -> None:
 
 
 def test_a_path_that_is_asked_for_is_taken_or_refused() -> None:
-    with pytest.raises(ValueError, match=r'path = "compiled" does not know'):
+    with pytest.raises(SpecError, match=r'clients\.path = "compiled" does not know'):
         pool(build_model=everything, path="compiled")
     with pytest.raises(ValueError, match=r'path must be "auto", "torch" or "compiled"'):
         pool(path="fast")

@@ -90,3 +90,13 @@ def test_a_gathered_block_is_an_aligned_copy() -> None:
         assert block.features.data_ptr() % 64 == 0
         block.features.zero_()
     assert data.features.any()
+
+
+def test_arrays_of_the_other_byte_order_are_read_as_they_are_meant() -> None:
+    data = federation()
+    swapped = dataclasses.replace(
+        data, features=data.features.astype(">f4"), targets=data.targets.astype(">i8")
+    )
+    ours, theirs = (gather(each, data.train[0]) for each in (data, swapped))
+    assert torch.equal(ours.features, theirs.features)
+    assert torch.equal(ours.targets, theirs.targets)

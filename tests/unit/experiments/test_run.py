@@ -371,3 +371,12 @@ def test_who_improved_can_be_measured_in_every_other_round(tmp_path):
     for number, (some, every) in enumerate(rows, start=1):
         assert some["lam"] == every["lam"]
         assert some["improved"] == (None if number % 2 else every["improved"])
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", None])
+def test_a_run_that_lost_its_environment_says_so(tmp_path, content):
+    folder = RunFolder.create(tmp_path / "run", spec_of())
+    file = folder.path / "environment.json"
+    _ = file.unlink() if content is None else file.write_text(content)
+    with pytest.raises(StoreError, match=r"environment\.json is missing or damaged"):
+        list(execute(folder))

@@ -205,5 +205,5 @@ def test_only_the_network_with_dropout_can_be_asked_to_go_without():
     assert resolve(parse(Spec, images | {"model": {"dropout": True}})) == resolve(
         parse(Spec, images)
     )
-    with pytest.raises(SpecError, match="model.dropout does not apply to 'mlp'"):
+    with pytest.raises(SpecError, match=r"model\.dropout does not apply to 'mlp'"):
         resolve(parse(Spec, {"model": {"dropout": False}}))

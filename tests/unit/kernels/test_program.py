@@ -73,3 +73,40 @@ def test_a_tied_parameter_is_left_to_torch() -> None:
     first, second = nn.Linear(3, 3), nn.Linear(3, 3)
     second.weight = first.weight
     assert translate(nn.Sequential(first, nn.ReLU(), second), (3,)) is None
+
+
+def two_layers(first: nn.Module, between: nn.Module) -> nn.Module:
+    return nn.Sequential(first, between, nn.Linear(4, 4), between, nn.Linear(4, 2))
+
+
+def test_one_relu_that_stands_in_two_places_counts_twice() -> None:
+    program = translate(two_layers(nn.Linear(4, 4), nn.ReLU()), (4,))
+    assert program is not None
+    assert program.layers["relu"].tolist() == [1, 1, 0]
+
+
+class Doubled(nn.Linear):
+    def forward(self, features):
+        return 2 * super().forward(features)
+
+
+class Backwards(nn.Sequential):
+    def forward(self, features):
+        return super().forward(features.flip(1))
+
+
+def test_a_module_that_does_something_else_than_its_type_says_is_left_to_torch() -> None:
+    shared = nn.Linear(4, 4)
+    hooked = nn.Sequential(nn.Linear(4, 2))
+    hooked[0].register_forward_hook(lambda *call: 2 * call[-1])
+    frozen = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2))
+    frozen[0].weight.requires_grad_(requires_grad=False)
+    modules = [
+        nn.Sequential(shared, nn.ReLU(), shared, nn.ReLU(), nn.Linear(4, 2)),
+        nn.Sequential(Doubled(4, 2)),
+        Backwards(nn.Linear(4, 2)),
+        hooked,
+        frozen,
+    ]
+    for module in modules:
+        assert translate(module, (4,)) is None
