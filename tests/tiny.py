@@ -77,7 +77,7 @@ def tiny_study(name):
     if data != "adult":
         clients["per_round"] = 2
     sweep["clients"] = clients
-    sweep["evaluation"] = {**sweep.get("evaluation", {}), "every": 2}
+    sweep["evaluation"] = {**sweep.get("evaluation", {}), "every": 2, "improved_every": 1}
     sweep["sweep"] = _fewer(study)
     return replace(study, sweep=sweep)
 

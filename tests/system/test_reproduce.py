@@ -75,12 +75,25 @@ def test_theory_tries_its_claims_and_writes_them(tmp_path):
     ("arguments", "sentence"),
     [
         (("fig9",), "There is no study 'fig9'; see them with: fedmgda reproduce list"),
+        (("adult",), "There is no study 'adult'; did you mean 'adult-bias'?"),
         (("theory", "--compat", "x"), "--compat must be 'paper' or 'released-code', got 'x'."),
+        (("fig2-adult", "-c", "seed=3"), "'seed=3' cannot change a study; use --seeds instead."),
     ],
 )  # fmt: skip
 def test_what_does_not_exist_is_refused_in_one_sentence(arguments, sentence, tmp_path):
     refused = fedmgda_reproduce(*arguments, cwd=tmp_path, code=2)
     assert " ".join(refused.stderr.split()) == f"Error: {sentence}"
+
+
+def test_a_key_that_a_sweep_would_ignore_is_refused(tmp_path):
+    (tmp_path / "s.toml").write_text('[[sweep.variants]]\nlabel = "A"\nrule.name = "fedavg"\n')
+    refused = subprocess.run(
+        [sys.executable, "-m", "fedmgda", "sweep", "s.toml", "-c", "rule.epsilon=0.5"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("Error: rule.epsilon would be ignored")
+    assert not (tmp_path / "runs").exists()
 
 
 def rounds_done(path):

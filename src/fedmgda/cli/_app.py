@@ -135,7 +135,7 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Compare rules, attacks, seeds: every combination of the sweep table of a spec."""
-    runs = plan_sweep(with_overrides(read_toml(spec_path), config or []))
+    runs = plan_sweep(read_toml(spec_path), config or [])
     collection = Collection(folder or Path("runs") / spec_path.stem, runs)
     states = watch_jobs(collection, jobs, quiet=as_json)
     rows = collection.write_table()

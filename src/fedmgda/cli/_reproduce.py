@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
 
 from fedmgda._errors import LockedError, SpecError
 from fedmgda.cli._console import err, out
+from fedmgda.cli._options import refuse_others, require_folders
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._studies import print_list, print_report, print_theory
 from fedmgda.experiments import Collection
@@ -21,10 +22,13 @@ from fedmgda.paper import (
     export_study,
     load_study,
     plan_study,
+    run_command,
     write_report,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from fedmgda.experiments import JobState
     from fedmgda.paper import Study
 
@@ -43,8 +47,9 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
         typer.Option("--rounds", min=1, help="How many rounds; this moves the decay as well."),
     ] = None,
     compat: Annotated[
-        str, typer.Option("--compat", help="Follow the text: paper; or: released-code.")
-    ] = "paper",
+        str | None,
+        typer.Option("--compat", help="Follow the text: paper, if not given; or: released-code."),
+    ] = None,
     rows: Annotated[
         list[str] | None,
         typer.Option("--row", "-r", help='Run this row alone, as in -r "FedAvg"; may be repeated.'),
@@ -72,28 +77,51 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     ] = False,
 ) -> None:
     """Run a table or figure of the paper, or go on with it, and compare; `list` shows them."""
-    if compat not in {"paper", "released-code"}:
-        raise SpecError(f"--compat must be 'paper' or 'released-code', got {compat!r}.")
+    options = {
+        "--seeds": seeds, "--rounds": rounds, "--compat": compat, "--row": rows,
+        "--config": config, "--out": folder, "--jobs": jobs, "--report": report,
+        "--publish": publish, "--measure": measure,
+    }  # fmt: skip
+    followed = _compat(compat)
+    study = None if name == "list" else load_study(name)
+    refuse_others(name, options, _applicable(study, options))
     setting = Setting(
-        compat="paper" if compat == "paper" else "released-code",
+        compat=followed,
         seeds=seeds,
         rounds=rounds,
         rows=tuple(rows or ()),
         changes=tuple(config or ()),
     )
-    if name == "list":
+    if study is None:
         print_list(setting, measure=measure)
         return
-    study = load_study(name)
-    folder = folder or default_folder(study, setting)
+    require_folders({"--out": folder, "--publish": publish})
     if study.kind == "theory":
-        _theory(publish or folder)
+        _theory([path for path in (folder, publish) if path] or [default_folder(study, setting)])
         return
+    folder = folder or default_folder(study, setting)
     collection = None if report else Collection(folder, plan_study(study, setting))
     states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection else []
     _show(study, setting, folder, publish)
     if collection is not None:
         leave_if_failed(collection, states)
+
+
+def _applicable(study: Study | None, options: Iterable[str]) -> set[str]:
+    """Return the options that mean something to a study; None is the list of all."""
+    if study is None:
+        return {"--compat", "--measure"}
+    return {"--out", "--publish"} if study.kind == "theory" else {*options} - {"--measure"}
+
+
+def _compat(given: str | None) -> Literal["paper", "released-code"]:
+    match given:
+        case None | "paper":
+            return "paper"
+        case "released-code":
+            return "released-code"
+        case _:
+            raise SpecError(f"--compat must be 'paper' or 'released-code', got {given!r}.")
 
 
 def _carry_out(collection: Collection, jobs: int) -> list[JobState]:
@@ -111,12 +139,13 @@ def _carry_out(collection: Collection, jobs: int) -> list[JobState]:
     return states
 
 
-def _theory(folder: Path) -> None:
+def _theory(folders: Sequence[Path]) -> None:
     """Try the theorems, and end with an error if a claim we hold to be right does not hold."""
     from fedmgda.paper.theory import theory_checks, write_theory  # noqa: PLC0415 (rarely needed)
 
     checks = theory_checks()
-    print_theory(checks, write_theory(checks, folder))
+    files = [file for folder in folders for file in write_theory(checks, folder)]
+    print_theory(checks, files)
     if not all(check.holds for check in checks if not check.as_printed):
         raise typer.Exit(1)
 
@@ -129,5 +158,6 @@ def _show(study: Study, setting: Setting, folder: Path, publish: Path | None) ->
         copies = export_study(study, setting, written, publish)
         size = sum(path.stat().st_size for path in copies)
         out.print(escape(f"Published in {publish}: {len(copies)} files, {size:,} bytes."))
-    if not all(result.done for result in written.results):
-        err.print("Some runs are not finished; the same command without --report goes on.")
+    if sum(result.done for result in written.results) < written.planned:
+        command = escape(run_command(study, setting, folder))
+        err.print(f"Some runs are not finished; go on with: {command}", soft_wrap=True)

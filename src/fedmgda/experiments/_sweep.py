@@ -14,19 +14,22 @@ In the spec:
 
 from __future__ import annotations
 
+import difflib
 import re
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import SpecError
+from fedmgda.experiments._overrides import override_patches, refuse_ignored
 from fedmgda.experiments._parse import parse, suggest
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._toml import merged, to_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["PlannedRun", "plan_sweep"]
 
@@ -55,13 +58,33 @@ class PlannedRun:
         return re.sub(r"[^\w.=+-]+", "-", "_".join([*parts, f"seed={self.seed}"]))
 
 
-def plan_sweep(table: dict[str, Any]) -> list[PlannedRun]:
+def plan_sweep(
+    table: dict[str, Any], overrides: Sequence[str] = (), rows: Sequence[str] = ()
+) -> list[PlannedRun]:
     """Return the runs a spec with a `[sweep]` table asks for, in a fixed order.
 
+    Args:
+        table: The spec; without a `[sweep]` table it is one run.
+        overrides: Keys to change, as `section.key=value`.
+        rows: Labels of variants, or values of the grid, to plan alone; empty plans all.
+
     Raises:
-        SpecError: If the table or one of the specs in it is not valid.
+        SpecError: If the table or one of the specs in it is not valid, an override would be
+            ignored, or there is no such row.
     """
-    base = {key: value for key, value in table.items() if key != "sweep"}
+    patches = override_patches(overrides)
+    _check_sweep(reduce(merged, patches, table))
+    tables = _tables(reduce(merged, patches, table), rows)
+    refuse_ignored(patches, lambda changed: _tables(reduce(merged, changed, table), rows))
+    runs = [
+        PlannedRun(cell=cell, seed=run["seed"], spec=resolve(parse(Spec, run)))
+        for cell, run in tables
+    ]
+    _refuse_twins(runs)
+    return runs
+
+
+def _check_sweep(table: dict[str, Any]) -> None:
     sweep = table.get("sweep", {})
     if not isinstance(sweep, dict):
         raise SpecError(f"sweep must be a table of keys, got {sweep!r}.")
@@ -69,15 +92,35 @@ def plan_sweep(table: dict[str, Any]) -> list[PlannedRun]:
     for key in sweep:
         if key not in known:
             raise SpecError(f"There is no key 'sweep.{key}'{suggest(key, known, 'sweep')}")
-    seeds = sweep.get("seeds", [base.get("seed", 0)])
+    seeds = sweep.get("seeds", [table.get("seed", 0)])
     if not (isinstance(seeds, list) and seeds and all(type(seed) is int for seed in seeds)):
         raise SpecError(f"sweep.seeds must be a list of whole numbers, got {seeds!r}.")
-    runs = []
-    for (cell, patch), seed in product(_cells(sweep), seeds):
-        spec = resolve(parse(Spec, merged(merged(base, patch), {"seed": seed})))
-        runs.append(PlannedRun(cell=cell, seed=seed, spec=spec))
-    _refuse_twins(runs)
-    return runs
+
+
+def _tables(
+    table: dict[str, Any], rows: Sequence[str]
+) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """Return the cell of every run and its spec, before it is parsed."""
+    base = {key: value for key, value in table.items() if key != "sweep"}
+    sweep = table.get("sweep", {})
+    seeds = sweep.get("seeds", [base.get("seed", 0)])
+    return [
+        (cell, merged(merged(base, patch), {"seed": seed}))
+        for (cell, patch), seed in product(_chosen(_cells(sweep), rows), seeds)
+    ]
+
+
+def _chosen(
+    cells: list[tuple[dict[str, str], dict[str, Any]]], rows: Sequence[str]
+) -> list[tuple[dict[str, str], dict[str, Any]]]:
+    """Return the cells that have one of the rows in them; all if none is named."""
+    known = list(dict.fromkeys(value for cell, _ in cells for value in cell.values()))
+    for row in rows:
+        if row not in known:
+            nearest = difflib.get_close_matches(row, known, n=3, cutoff=0.0)
+            names = f"the nearest are {'; '.join(nearest)}" if nearest else "the sweep has none"
+            raise SpecError(f"There is no row {row!r}; {names}.")
+    return [found for found in cells if not rows or set(rows) & set(found[0].values())]
 
 
 def _cells(sweep: dict[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]:

@@ -7,7 +7,7 @@ from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._published import Number, published_number
 from fedmgda.paper._questions import Answer
 from fedmgda.paper._report import Report, write_report
-from fedmgda.paper._setting import Setting, default_folder, plan_study
+from fedmgda.paper._setting import Setting, default_folder, plan_study, run_command
 from fedmgda.paper._statistics import Difference, paired_difference
 from fedmgda.paper._study import STUDIES, Study, load_study
 from fedmgda.paper._text import answers_lines, line_cells, preamble, reasons_of
@@ -37,6 +37,7 @@ __all__ = [
     "preamble",
     "published_number",
     "reasons_of",
+    "run_command",
     "standing",
     "write_report",
 ]

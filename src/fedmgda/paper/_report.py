@@ -11,7 +11,7 @@ from fedmgda.paper._comparison import Line, compare
 from fedmgda.paper._figures import draw_study
 from fedmgda.paper._questions import Answer, answers
 from fedmgda.paper._result import Result, read_results
-from fedmgda.paper._setting import plan_study
+from fedmgda.paper._setting import plan_study, run_command
 from fedmgda.paper._text import answers_csv, lines_csv, markdown
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def write_report(study: Study, setting: Setting, folder: Path) -> Report:
     if not lines:
         raise StoreError(
             f"{folder} has no run of {study.name!r} that came to an evaluation; "
-            f"run it with: fedmgda reproduce {study.name}"
+            f"run it with: {run_command(study, setting, folder)}"
         )
     found = answers(study, lines)
     texts = {

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda._types import Vector
-    from fedmgda.experiments import PlannedRun
+    from fedmgda.experiments import PlannedRun, Spec
 
 __all__ = ["Result", "by_cell", "read_results"]
 
@@ -40,13 +40,21 @@ class Result:
 
     @cached_property
     def evaluations(self) -> list[dict[str, Any]]:
-        """The lines of `evaluations.jsonl`."""
-        return self.folder.records.read("evaluations")
+        """The lines of `evaluations.jsonl`.
+
+        Raises:
+            StoreError: If the run is finished and one is missing.
+        """
+        return self._read("evaluations", _evaluated(self.run.spec))
 
     @cached_property
     def rounds(self) -> list[dict[str, Any]]:
-        """The lines of `rounds.jsonl`."""
-        return self.folder.records.read("rounds")
+        """The lines of `rounds.jsonl`.
+
+        Raises:
+            StoreError: If the run is finished and one is missing.
+        """
+        return self._read("rounds", list(range(1, self.run.spec.rounds + 1)))
 
     @cached_property
     def malicious(self) -> frozenset[int]:
@@ -74,6 +82,17 @@ class Result:
         seen = (row.get("local_losses") for row in self.rounds)
         return _floats(_mean_or_none(losses) for losses in seen)
 
+    def _read(self, name: str, expected: list[int]) -> list[dict[str, Any]]:
+        """Read a record; a finished run has a line for every expected round."""
+        rows = self.folder.records.read(name)
+        if self.done and [row["round"] for row in rows] != expected:
+            path = self.folder.path
+            raise StoreError(
+                f"{path} is marked as finished by DONE, but lines of its {name}.jsonl are missing; "
+                "delete the folder, with DONE and the checkpoints in it, and run again."
+            )
+        return rows
+
 
 def read_results(runs: Sequence[PlannedRun], path: Path) -> list[Result]:
     """Return the runs that have begun, finished or not.
@@ -84,7 +103,7 @@ def read_results(runs: Sequence[PlannedRun], path: Path) -> list[Result]:
     results = []
     for run in runs:
         folder = RunFolder(path / run.folder_name)
-        if not (folder.path / "evaluations.jsonl").exists():
+        if not folder.done and not (folder.path / "evaluations.jsonl").exists():
             continue
         if folder.spec() != run.spec:
             raise StoreError(
@@ -105,6 +124,14 @@ def by_cell(results: Sequence[Result]) -> dict[tuple[tuple[str, str], ...], list
         if result.done or len(result.evaluations) > 1:
             groups.setdefault(tuple(result.cell.items()), []).append(result)
     return {cell: [r for r in group if r.done] or group for cell, group in groups.items()}
+
+
+def _evaluated(spec: Spec) -> list[int]:
+    """Return the rounds a whole run evaluates: the initial model, then what the spec asks for."""
+    when = spec.evaluation
+    due = [r for r in range(1, spec.rounds + 1) if (r - (when.offset or 0)) % when.every == 0]
+    last = [spec.rounds] if when.last and spec.rounds not in due else []
+    return [0, *due, *last]
 
 
 def _floats(values: Any) -> Vector:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 from fedmgda._errors import SpecError
-from fedmgda.experiments import merged, plan_sweep, with_overrides
+from fedmgda.experiments import merged, plan_sweep
 
 if TYPE_CHECKING:
     from fedmgda.experiments import PlannedRun
     from fedmgda.paper._study import Study
 
-__all__ = ["Compat", "Setting", "default_folder", "plan_study", "seeds_of"]
+__all__ = ["Compat", "Setting", "default_folder", "plan_study", "run_command", "seeds_of"]
 
 Compat: TypeAlias = Literal["paper", "released-code"]
+
+_OPTIONS = {
+    "seed": "--seeds", "rounds": "--rounds", "compat": "--compat", "sweep": "--seeds or --row",
+}  # fmt: skip
+"""What the command line has options for, which names of folders and reports rest on."""
 
 
 @final
@@ -42,6 +48,10 @@ class Setting:
         for name, value in (("seeds", self.seeds), ("rounds", self.rounds)):
             if value is not None and value < 1:
                 raise SpecError(f"{name} must be at least 1, got {value}.")
+        for change in self.changes:
+            key = change.partition("=")[0].strip().partition(".")[0]
+            if key in _OPTIONS:
+                raise SpecError(f"{change!r} cannot change a study; use {_OPTIONS[key]} instead.")
 
 
 def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
@@ -57,15 +67,7 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
     )
     if setting.rounds is not None:
         table["rounds"] = setting.rounds
-    return _chosen(plan_sweep(with_overrides(table, setting.changes)), setting.rows)
-
-
-def _chosen(runs: list[PlannedRun], rows: tuple[str, ...]) -> list[PlannedRun]:
-    known = list(dict.fromkeys(value for run in runs for value in run.cell.values()))
-    for row in rows:
-        if row not in known:
-            raise SpecError(f"There is no row {row!r}; the rows are {'; '.join(known)}.")
-    return [run for run in runs if not rows or set(rows) & set(run.cell.values())]
+    return plan_sweep(table, setting.changes, setting.rows)
 
 
 def seeds_of(study: Study, setting: Setting) -> list[int]:
@@ -95,3 +97,23 @@ def default_folder(study: Study, setting: Setting) -> Path:
     if setting.changes:
         name += "-" + hashlib.sha256("\n".join(setting.changes).encode()).hexdigest()[:8]
     return Path("runs") / "reproduce" / name
+
+
+def run_command(study: Study, setting: Setting, folder: Path) -> str:
+    """Return the command that runs a study, or goes on with it, in a folder.
+
+    >>> from fedmgda.paper import load_study
+    >>> setting = Setting(seeds=1, rows=("AFL bias 0",))
+    >>> run_command(load_study("adult-bias"), setting, Path("mine"))
+    "fedmgda reproduce adult-bias --seeds 1 -r 'AFL bias 0' --out mine"
+    """
+    words = ["fedmgda", "reproduce", study.name]
+    if setting.compat != "paper":
+        words += ["--compat", setting.compat]
+    for option, value in (("--rounds", setting.rounds), ("--seeds", setting.seeds)):
+        words += [] if value is None else [option, str(value)]
+    words += [word for row in setting.rows for word in ("-r", row)]
+    words += [word for change in setting.changes for word in ("-c", change)]
+    if folder != default_folder(study, setting):
+        words += ["--out", str(folder)]
+    return shlex.join(words)

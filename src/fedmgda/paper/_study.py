@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -83,13 +84,21 @@ def load_study(name: str) -> Study:
         SpecError: If there is none of that name.
     """
     if name not in STUDIES:
-        raise SpecError(f"There is no study {name!r}; see them with: fedmgda reproduce list")
+        raise SpecError(f"There is no study {name!r}; {_nearest(name)}")
     table = tomllib.loads(study_text(name))
     about = table.pop("paper")
     for key in ("metrics", "figures"):
         about[key] = tuple(about.get(key, ()))
     about["pairs"] = tuple((first, second) for first, second in about.get("pairs", ()))
     return Study(name=name, sweep=table, **about)
+
+
+def _nearest(name: str) -> str:
+    begun = [study for study in STUDIES if name and study.startswith(name)]
+    close = begun or difflib.get_close_matches(name, STUDIES, n=1, cutoff=0.6)
+    if not close:
+        return "see them with: fedmgda reproduce list"
+    return f"did you mean {' or '.join(repr(study) for study in close)}?"
 
 
 def study_text(name: str) -> str:

@@ -1,6 +1,7 @@
 import json
 import math
 import os
+import re
 import signal
 
 import pytest
@@ -69,6 +70,67 @@ def test_folder_names_are_safe():
 def test_a_bad_sweep_is_refused_before_anything_runs(sweep, message):
     with pytest.raises(SpecError, match=message.replace("?", r"\?")):
         plan_sweep(small(**sweep))
+
+
+RULES = [
+    {"label": "A", "rule": {"name": "fedavg"}},
+    {"label": "B", "rule": {"name": "fedmgda+"}, "server": {"lr": 0.5}},
+]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["rule.epsilon=0.5"], "rule.epsilon would be ignored: in every run the variant"),
+        (["rule.name=fedavg"], "sets it or names another rule; leave it out"),
+        (["rule.epsilon=1", "rule.name=fedmgda"], "rule.epsilon would be ignored"),
+        (["data.num_clients=6"], "data.num_clients would be ignored: in every run"),
+        (["seed=5"], "seed would be ignored: sweep.seeds gives every run its seed"),
+        (["seed=1"], "seed would be ignored"),
+        (["rule.epsilom=1"], "no key 'rule.epsilom'; did you mean 'rule.epsilon'?"),
+        (["rule.epsilon=3"], "rule.epsilon must lie in [0, 1], got 3"),
+        (["rule=fedavg"], "rule must be a table of keys"),
+        (["sweep.seads=[1]"], "did you mean 'sweep.seeds'?"),
+        (["rounds"], "must have the form section.key=value"),
+    ],
+)
+def test_an_override_that_no_run_would_follow_is_refused(overrides, message):
+    table = small(seeds=[0, 1], variants=RULES, grid={"data.num_clients": [4, 5]})
+    with pytest.raises(SpecError, match=re.escape(message)):
+        plan_sweep(table, overrides)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "key", "values"),
+    [
+        (["rounds=3"], lambda spec: spec.rounds, {3}),
+        (["rounds=2"], lambda spec: spec.rounds, {2}),
+        (["rounds=3", "rounds=4"], lambda spec: spec.rounds, {4}),
+        (["server.lr=2"], lambda spec: spec.server.lr, {2.0, 0.5}),
+        (["sweep.seeds=[7]"], lambda spec: spec.seed, {7}),
+        (["rule.name=fedmgda+", "rule.epsilon=0.5"], lambda spec: spec.rule.epsilon, {None, 0.5}),
+        (['attack={name="scale-loss", factor=3}'], lambda spec: spec.attack.factor, {3.0}),
+    ],
+)
+def test_an_override_that_reaches_a_run_is_followed(overrides, key, values):
+    runs = plan_sweep(small(seeds=[0, 1], variants=RULES), overrides)
+    assert {key(run.spec) for run in runs} == values
+
+
+def test_a_seed_may_be_changed_where_the_sweep_names_none():
+    assert {run.seed for run in plan_sweep(small(variants=RULES), ["seed=5"])} == {5}
+
+
+def test_an_override_counts_only_in_the_rows_that_are_run():
+    table = small(variants=RULES)
+    assert [run.spec.server.lr for run in plan_sweep(table, ["server.lr=2"], ["A"])] == [2.0]
+    with pytest.raises(SpecError, match=r"server\.lr would be ignored"):
+        plan_sweep(table, ["server.lr=2"], ["B"])
+
+
+def test_a_sweep_without_rows_says_so():
+    with pytest.raises(SpecError, match=r"There is no row 'A'; the sweep has none\."):
+        plan_sweep(SMALL, rows=["A"])
 
 
 def test_finished_runs_are_skipped_and_the_table_has_mean_and_std(tmp_path):

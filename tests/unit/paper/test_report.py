@@ -3,6 +3,8 @@
 import csv
 import json
 import lzma
+import re
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -207,8 +209,41 @@ def test_other_rounds_than_the_studys_are_said_with_what_they_do_to_the_decay(st
 
 
 def test_a_folder_without_runs_is_refused_with_the_command(study, tmp_path):
-    with pytest.raises(StoreError, match="run it with: fedmgda reproduce fmnist-rules"):
+    command = f"run it with: fedmgda reproduce fmnist-rules --seeds 2 --out {tmp_path}"
+    with pytest.raises(StoreError, match=re.escape(command)):
         write_report(study, SETTING, tmp_path)
+
+
+@pytest.mark.parametrize("compat", ["paper", "released-code"])
+@pytest.mark.parametrize(("rounds", "every"), [(1, 2), (4, 2), (5, 2), (5, 7)])
+def test_a_whole_run_is_taken_for_whole(study, compat, rounds, every, tmp_path):
+    setting = Setting(
+        compat=compat, seeds=1, rounds=rounds, rows=("FedAvg",),
+        changes=(f"evaluation.every={every}",),
+    )  # fmt: skip
+    run_tiny(study, setting, tmp_path)
+    (result,) = read_results(plan_study(study, setting), tmp_path)
+    assert result.done
+    assert len(result.rounds) == rounds
+    assert result.evaluations[0]["round"] == 0
+
+
+@pytest.mark.parametrize("name", ["evaluations", "rounds"])
+@pytest.mark.parametrize("kept", [0, 2, None])
+def test_a_finished_run_whose_records_were_cut_is_refused(study, folder, name, kept, tmp_path):
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    run = plan_study(study, SETTING)[3]
+    file = tmp_path / run.folder_name / f"{name}.jsonl"
+    lines = file.read_bytes().splitlines(keepends=True)
+    file.unlink() if kept is None else file.write_bytes(b"".join(lines[:kept]))
+    sentence = (
+        f"{tmp_path / run.folder_name} is marked as finished by DONE, but lines of its {name}"
+    )
+    with pytest.raises(StoreError, match=re.escape(sentence)):
+        write_report(study, SETTING, tmp_path)
+    shutil.rmtree(file.parent)  # what the sentence says to do
+    assert len(run_tiny(study, SETTING, tmp_path)) == 1
+    assert write_report(study, SETTING, tmp_path).planned == 6
 
 
 def test_runs_of_another_setting_are_refused(study, folder):

@@ -1,7 +1,10 @@
+import re
+from pathlib import Path
+
 import pytest
 
 from fedmgda._errors import SpecError
-from fedmgda.paper import Setting, default_folder, load_study, plan_study
+from fedmgda.paper import Setting, default_folder, load_study, plan_study, run_command
 from fedmgda.paper._setting import seeds_of
 
 STUDY = load_study("cifar-user-1")
@@ -65,6 +68,38 @@ def test_values_of_a_grid_name_rows_too():
     assert [run.cell["rule.epsilon"] for run in runs] == ["0.0", "0.05", "0.1", "0.5", "1.0"]
 
 
-def test_a_row_that_is_not_there_is_refused_with_those_that_are():
-    with pytest.raises(SpecError, match=r"no row 'FedSGD'; the rows are FedMGDA; FedMGDA\+ \(1.0"):
-        plan_study(STUDY, Setting(rows=("FedSGD",)))
+def test_a_row_that_is_not_there_is_refused_with_the_nearest_that_are():
+    with pytest.raises(
+        SpecError, match=r"no row 'FedAvg-m'; the nearest are FedAvg; [^;]+; [^;]+$"
+    ):
+        plan_study(STUDY, Setting(rows=("FedAvg-m",)))
+
+
+@pytest.mark.parametrize(
+    ("change", "option"),
+    [("seed=5", "--seeds"), ("rounds = 3", "--rounds"), ("compat=paper", "--compat"),
+     ("sweep.seeds=[1]", "--seeds or --row")],
+)  # fmt: skip
+def test_what_has_an_option_of_its_own_is_not_a_change(change, option):
+    with pytest.raises(SpecError, match=f"'{re.escape(change)}' cannot .* use {option} instead"):
+        Setting(changes=(change,))
+
+
+def test_a_change_that_no_run_would_follow_is_refused():
+    with pytest.raises(SpecError, match=r"rule\.epsilon would be ignored"):
+        plan_study(STUDY, Setting(changes=("rule.epsilon=0.5",)))
+    with pytest.raises(SpecError, match=r"did you mean 'rule\.epsilon'"):
+        plan_study(STUDY, Setting(changes=("rule.epsilom=1",)))
+
+
+def test_the_command_repeats_what_was_asked_for():
+    setting = Setting(
+        compat="released-code", rounds=3, seeds=2, rows=("FedAvg", "MGDA (1, 2)"),
+        changes=("engine.workers=2",),
+    )  # fmt: skip
+    assert run_command(STUDY, setting, Path("my runs")) == (
+        "fedmgda reproduce cifar-user-1 --compat released-code --rounds 3 --seeds 2 -r FedAvg "
+        "-r 'MGDA (1, 2)' -c engine.workers=2 --out 'my runs'"
+    )
+    plain = run_command(STUDY, Setting(), default_folder(STUDY, Setting()))
+    assert plain == "fedmgda reproduce cifar-user-1"

@@ -35,6 +35,15 @@ def test_an_unknown_study_is_refused_with_the_way_to_the_list():
         load_study("fig9")
 
 
+@pytest.mark.parametrize(
+    ("name", "nearest"),
+    [("adult-bais", "'adult-bias'"), ("fig1", "'fig1-cifar' or 'fig1-fmnist'")],
+)
+def test_an_unknown_study_is_refused_with_the_nearest(name, nearest):
+    with pytest.raises(SpecError, match=f"no study '{name}'; did you mean {nearest}"):
+        load_study(name)
+
+
 @pytest.mark.parametrize("name", TRAINED)
 def test_every_run_of_every_study_is_a_valid_spec_and_has_a_folder_of_its_own(name):
     study = load_study(name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedmgda._errors import StoreError
 from fedmgda.report import Panel, Series, draw_curves
 
 if TYPE_CHECKING:
@@ -31,7 +32,17 @@ def write_theory(checks: Sequence[Check], folder: Path) -> tuple[Path, ...]:
 
     Returns:
         The files: the table, the numbers, and the figure as PNG and PDF if there is a curve.
+
+    Raises:
+        StoreError: If the folder cannot be written.
     """
+    try:
+        return _write(checks, folder)
+    except OSError as error:
+        raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
+
+
+def _write(checks: Sequence[Check], folder: Path) -> tuple[Path, ...]:
     folder.mkdir(parents=True, exist_ok=True)
     table, numbers = folder / "theory.md", folder / "theory.csv"
     table.write_text(theory_table(checks), encoding="utf-8")

@@ -1,7 +1,9 @@
 import csv
 
 import numpy as np
+import pytest
 
+from fedmgda._errors import StoreError
 from fedmgda.paper.theory import write_theory
 from fedmgda.paper.theory._check import Place, along, at_most
 
@@ -49,3 +51,9 @@ def test_without_curves_there_is_no_figure(tmp_path):
 def test_a_curve_that_reaches_zero_can_be_drawn(tmp_path):
     curve = along(place(), [1.0, 2.0], [1.0, 0.0], [1.0, 1.0])
     assert len(write_theory([curve], tmp_path)) == 4
+
+
+def test_a_file_where_the_folder_should_be_is_refused_in_a_sentence(tmp_path):
+    (tmp_path / "taken").touch()
+    with pytest.raises(StoreError, match=r"taken cannot be written: File exists\."):
+        write_theory(checks(), tmp_path / "taken")

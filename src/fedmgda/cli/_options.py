@@ -1,0 +1,45 @@
+"""Options of `fedmgda reproduce` that could not be followed: refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedmgda._errors import SpecError, StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+__all__ = ["refuse_others", "require_folders"]
+
+
+def refuse_others(name: str, options: Mapping[str, object], applicable: Iterable[str]) -> None:
+    """Refuse an option that was given and would be ignored.
+
+    Args:
+        name: What the command is asked for.
+        options: Every option and its value; empty, None or False if it was not given.
+        applicable: The options that have a meaning there.
+    """
+    for option, value in options.items():
+        if value and option not in applicable:
+            only = " goes with list only and" if option == "--measure" else ""
+            raise SpecError(f"{option}{only} does not apply to {name!r}; leave it out.")
+
+
+def require_folders(paths: Mapping[str, Path | None]) -> None:
+    """Refuse a place where no folder can be, say because a file is there.
+
+    Args:
+        paths: For each option the place; None if it was not given.
+    """
+    for option, path in paths.items():
+        if path is None:
+            continue
+        try:
+            known = next(place for place in (path, *path.parents) if place.exists())
+            usable = known.is_dir()
+        except OSError as error:
+            raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+        if not usable:
+            raise StoreError(f"{known} is a file, not a folder; choose another place for {option}.")
