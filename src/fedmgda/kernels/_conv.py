@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fedmgda.kernels._jit import kernel
+from fedmgda.kernels._dense import one_product as dense_product
+from fedmgda.kernels._jit import inner_product, kernel
 
 __all__ = ["conv_backward", "conv_forward", "cut_patches"]
 
@@ -66,18 +67,9 @@ def convolve(layer: Any, params: Any, work: Any, dropped: bool) -> None:
             one_product(layer, params, work, p, c, dropped)
 
 
-@kernel
-def eight_products(layer: Any, params: Any, work: Any, p: Any, c: Any, dropped: bool) -> None:
-    """Write the products of eight patches with one filter."""
-    row, filters = np.uint64(layer.row), np.uint64(layer.features)
-    to = np.uint64(layer.raw) + p * filters + c
-    scale = work[np.uint64(layer.scales) + c] if dropped else np.float32(1.0)
-    if scale == np.float32(0.0):
-        for _ in range(_8):
-            work[to] = np.float32(0.0)
-            to += filters
-        return
-    w, x0 = np.uint64(layer.weights) + c * row, np.uint64(layer.patches) + p * row
+@inner_product
+def sums_of_eight(params: Any, work: Any, w: Any, x0: Any, row: Any) -> Any:
+    """Return the products of the eight patches from x0 on with the filter at w."""
     x1 = x0 + row
     x2 = x1 + row
     x3 = x2 + row
@@ -96,9 +88,25 @@ def eight_products(layer: Any, params: Any, work: Any, p: Any, c: Any, dropped: 
         s5 += weight * work[x5 + k]
         s6 += weight * work[x6 + k]
         s7 += weight * work[x7 + k]
+    return s0, s1, s2, s3, s4, s5, s6, s7
+
+
+@kernel
+def eight_products(layer: Any, params: Any, work: Any, p: Any, c: Any, dropped: bool) -> None:
+    """Write the products of eight patches with one filter."""
+    row, filters = np.uint64(layer.row), np.uint64(layer.features)
+    to = np.uint64(layer.raw) + p * filters + c
+    scale = work[np.uint64(layer.scales) + c] if dropped else np.float32(1.0)
+    if scale == np.float32(0.0):
+        for _ in range(_8):
+            work[to] = np.float32(0.0)
+            to += filters
+        return
+    w, x0 = np.uint64(layer.weights) + c * row, np.uint64(layer.patches) + p * row
+    products = sums_of_eight(params, work, w, x0, row)
     bias = params[np.uint64(layer.biases) + c]
-    for s in (s0, s1, s2, s3, s4, s5, s6, s7):
-        work[to] = scale * (s + bias)
+    for product in products:
+        work[to] = scale * (product + bias)
         to += filters
 
 
@@ -107,9 +115,7 @@ def one_product(layer: Any, params: Any, work: Any, p: Any, c: Any, dropped: boo
     """Write the product of one patch with one filter."""
     row = np.uint64(layer.row)
     w, x = np.uint64(layer.weights) + c * row, np.uint64(layer.patches) + p * row
-    total = np.float32(0.0)
-    for k in range(row):
-        total += params[w + k] * work[x + k]
+    total = dense_product(params, work, w, x, row)
     scale = work[np.uint64(layer.scales) + c] if dropped else np.float32(1.0)
     to = np.uint64(layer.raw) + p * np.uint64(layer.features) + c
     work[to] = scale * (total + params[np.uint64(layer.biases) + c])

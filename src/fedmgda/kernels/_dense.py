@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from fedmgda.kernels._jit import kernel
+from fedmgda.kernels._jit import inner_product, kernel
 
-__all__ = ["dense_backward", "dense_forward"]
+__all__ = ["dense_backward", "dense_forward", "one_product"]
 
 _0, _4 = np.uint64(0), np.uint64(4)
 
 
-@kernel
+@inner_product
 def four_products(params: Any, work: Any, w0: Any, x: Any, row: Any) -> Any:
     """Return the products of the input at x with the four rows of weights from w0 on."""
     w1 = w0 + row
@@ -29,7 +29,7 @@ def four_products(params: Any, work: Any, w0: Any, x: Any, row: Any) -> Any:
     return a, b, c, d
 
 
-@kernel
+@inner_product
 def one_product(params: Any, work: Any, w: Any, x: Any, row: Any) -> Any:
     """Return the product of the input at x with the row of weights at w."""
     total = np.float32(0.0)

@@ -11,17 +11,17 @@ from numba import njit
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["STAMP", "entry", "kernel"]
+__all__ = ["STAMP", "entry", "inner_product", "kernel"]
 
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
-# Sums may be reordered and products fused, which is what lets the compiler use whole vectors.
-# NaN and Inf keep their meaning: a diverged client must be seen as one.
-_OPTIONS: dict[str, Any] = {
-    "nogil": True,
-    "fastmath": {"reassoc", "contract", "nsz"},
-    "error_model": "numpy",
-}
+# A product and the sum it goes into may be fused; nothing else is rounded in another way than it is
+# written, so that every compilation gives the same numbers. NaN and Inf keep their meaning.
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy"}
+
+# In an inner product the terms may be summed in any order, which is what lets the compiler use
+# whole vectors. Its choice depends on the loop alone. No other function has these flags.
+_SUM_OPTIONS = _OPTIONS | {"fastmath": {"contract", "reassoc", "nsz"}}
 
 STAMP = zlib.crc32(
     b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py")))
@@ -32,6 +32,12 @@ STAMP = zlib.crc32(
 def kernel(function: _Function) -> _Function:
     """Compile a function into its caller."""
     compiled: _Function = njit(**_OPTIONS)(function)
+    return compiled
+
+
+def inner_product(function: _Function) -> _Function:
+    """Compile a function that does nothing but to sum products."""
+    compiled: _Function = njit(**_SUM_OPTIONS)(function)
     return compiled
 
 

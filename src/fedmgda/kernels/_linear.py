@@ -11,9 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from fedmgda.kernels._jit import kernel
+from fedmgda.kernels._jit import inner_product, kernel
 
 __all__ = ["linear_example"]
+
+
+@inner_product
+def product(params: Any, features: Any, w: Any, row: Any, size: Any) -> Any:
+    """Return the product of an example with the weights at w."""
+    total = np.float32(0.0)
+    for k in range(size):
+        total += params[w + k] * np.float32(features[row, k])
+    return total
 
 
 @kernel
@@ -28,10 +37,8 @@ def linear_example(
     length, size, units = np.uint64(layer.row), np.uint64(features.shape[1]), layer.features
     best = 0
     for i in range(units):
-        output, w = np.float32(0.0), np.uint64(layer.weights) + np.uint64(i) * length
-        for k in range(size):
-            output += params[w + k] * np.float32(features[row, k])
-        slopes[i] = output + params[layer.biases + i]
+        w = np.uint64(layer.weights) + np.uint64(i) * length
+        slopes[i] = product(params, features, w, row, size) + params[layer.biases + i]
         best = i if slopes[i] > slopes[best] else best
     if classes.size > 0:
         loss, right = softmax_loss(slopes, units, classes[row], best, factor), best == classes[row]

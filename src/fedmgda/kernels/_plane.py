@@ -42,7 +42,10 @@ def add_planes(layer: Any, params: Any, work: Any, c: Any, size: Any) -> None:
         x, y = move(layer, k), move(layer, k + _1)
         z, v = move(layer, k + _2), move(layer, k + _3)
         for p in range(size):
-            work[to + p] += a * work[x + p] + b * work[y + p] + c * work[z + p] + d * work[v + p]
+            total = work[to + p] + a * work[x + p]
+            total += b * work[y + p]
+            total += c * work[z + p]
+            work[to + p] = total + d * work[v + p]
         k += _4
 
 
