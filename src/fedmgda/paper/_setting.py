@@ -62,8 +62,10 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
     """
     if study.kind == "theory":
         return []
+    # A checkpoint after every round: a study that is killed loses at most one.
+    base = merged({"engine": {"checkpoint_seconds": 0.0}}, dict(study.sweep))
     table: dict[str, Any] = merged(
-        dict(study.sweep), {"compat": setting.compat, "sweep": {"seeds": seeds_of(study, setting)}}
+        base, {"compat": setting.compat, "sweep": {"seeds": seeds_of(study, setting)}}
     )
     if setting.rounds is not None:
         table["rounds"] = setting.rounds

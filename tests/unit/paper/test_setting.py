@@ -103,3 +103,8 @@ def test_the_command_repeats_what_was_asked_for():
     )
     plain = run_command(STUDY, Setting(), default_folder(STUDY, Setting()))
     assert plain == "fedmgda reproduce cifar-user-1"
+
+
+def test_a_study_that_is_killed_loses_at_most_one_round() -> None:
+    for run in plan_study(load_study("adult-bias"), Setting(seeds=1)):
+        assert run.spec.engine.checkpoint_seconds == 0.0
