@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
-from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda._errors import FedmgdaError
 from fedmgda._types import Cohort, Failure
 from fedmgda.clients._bench import Bench, Outcome, Settings, Task
 from fedmgda.clients._checks import check_settings
-from fedmgda.clients._compiled import compile_bench
-from fedmgda.clients._crew import Crew
+from fedmgda.clients._engines import choose_engine
 from fedmgda.clients._evaluation import Evaluation
 from fedmgda.clients._objective import gather
-from fedmgda.clients._serial import Serial
-from fedmgda.clients._threads import Threads
 from fedmgda.models import initial_vector, takes_channels_last
 
 if TYPE_CHECKING:
@@ -106,27 +103,9 @@ class ClientPool:
         self._scored: tuple[Vector, dict[int, float]] = (np.empty(0), {})
         self.num_params = bench.model.num_params
         self.num_buffers = bench.model.num_buffers
-        size = self.num_params + self.num_buffers
-        widths = {"train": size, "gradient": self.num_params, "evaluate": 0}
-        compiled = (
-            None
-            if path == "torch" or device != "cpu"
-            else compile_bench(data, self._settings, bench.model, always=path == "compiled")
+        self.path, self._engine = choose_engine(
+            data, self._settings, bench, path=path, workers=workers, client_timeout=client_timeout
         )
-        if path == "compiled" and compiled is None:
-            raise SpecError(
-                'clients.path = "compiled" does not know this model or data; use "auto" or "torch".'
-            )
-        self.path: ComputePath = "torch" if compiled is None else "compiled"
-        self._engine: Serial | Crew | Threads
-        if compiled is not None:
-            self._engine = Threads(data, compiled, widths, workers)
-        elif workers > 1:
-            self._engine = Crew(
-                data, self._settings, widths, workers, client_timeout, groups=bench.groups
-            )
-        else:
-            self._engine = Serial(bench, widths)
 
     def initial_params(self) -> Vector:
         """Return the initial model of the seed, of shape `(d + num_buffers,)`, float32."""

@@ -4,21 +4,8 @@ from fedmgda.report import Bar, BarGroup, _bars, draw_bars
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    figures = []
-
-    def keep(figure, path):
-        figure.draw_without_rendering()
-        figures.append(figure)
-        return path, path
-
-    monkeypatch.setattr(_bars, "save_figure", keep)
-
-    def draw(*groups, **options):
-        draw_bars(groups, tmp_path / "bars", **options)
-        return figures[-1]
-
-    return draw
+def drawn(figure_of):
+    return figure_of(_bars, draw_bars)
 
 
 def group(label, *means, published=None):

@@ -12,22 +12,8 @@ def series(label="FedAvg", mean=(1.0, 2.0, 3.0, 2.0, 1.0), std=None):
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    """Draw panels and return the figure instead of the files."""
-    figures = []
-
-    def keep(figure, path):
-        figure.draw_without_rendering()
-        figures.append(figure)
-        return path, path
-
-    monkeypatch.setattr(_curves, "save_figure", keep)
-
-    def draw(*panels, **options):
-        draw_curves(panels, tmp_path / "curves", **options)
-        return figures[-1]
-
-    return draw
+def drawn(figure_of):
+    return figure_of(_curves, draw_curves)
 
 
 def test_both_files_are_written(tmp_path):

@@ -10,21 +10,8 @@ VALUES = np.random.default_rng(0).uniform(20, 90, size=200)
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path):
-    figures = []
-
-    def keep(figure, path):
-        figure.draw_without_rendering()
-        figures.append(figure)
-        return path, path
-
-    monkeypatch.setattr(_violins, "save_figure", keep)
-
-    def draw(*groups, **options):
-        draw_violins(groups, tmp_path / "violins", **options)
-        return figures[-1]
-
-    return draw
+def drawn(figure_of):
+    return figure_of(_violins, draw_violins)
 
 
 def test_both_files_are_written(tmp_path):
