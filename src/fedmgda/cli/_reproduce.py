@@ -52,7 +52,12 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     ] = None,
     rows: Annotated[
         list[str] | None,
-        typer.Option("--row", "-r", help='Run this row alone, as in -r "FedAvg"; may be repeated.'),
+        typer.Option(
+            "--row",
+            "-r",
+            help='Run this row alone, as in -r "FedAvg" or, of a grid, -r "c = 10"; may be '
+            "repeated.",
+        ),
     ] = None,
     config: Annotated[
         list[str] | None,

@@ -13,6 +13,7 @@ from fedmgda.paper import (
     STUDIES,
     answers_lines,
     calibrate,
+    elsewhere,
     line_cells,
     load_study,
     preamble,
@@ -55,6 +56,9 @@ def print_list(setting: Setting, *, measure: bool) -> None:
         f"compat = {setting.compat}. Cost: hours of one core for all runs, from the rounds that "
         "were timed on this machine; ? where none was (--measure times three rounds of each)."
     )
+    for folder, (finished, begun) in elsewhere(setting).items():
+        text = f"Also there: {folder}, {finished} of {begun} runs finished."
+        out.print(escape(text), soft_wrap=True)
 
 
 def print_report(study: Study, setting: Setting, report: Report) -> None:

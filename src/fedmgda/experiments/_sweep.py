@@ -18,7 +18,7 @@ import difflib
 import re
 from dataclasses import dataclass
 from functools import reduce
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import SpecError
@@ -66,7 +66,8 @@ def plan_sweep(
     Args:
         table: The spec; without a `[sweep]` table it is one run.
         overrides: Keys to change, as `section.key=value`.
-        rows: Labels of variants, or values of the grid, to plan alone; empty plans all.
+        rows: Labels of variants, or values of the grid, to plan alone: any of those named on an
+            axis, and all axes together. Empty plans all.
 
     Raises:
         SpecError: If the table or one of the specs in it is not valid, an override would be
@@ -113,14 +114,23 @@ def _tables(
 def _chosen(
     cells: list[tuple[dict[str, str], dict[str, Any]]], rows: Sequence[str]
 ) -> list[tuple[dict[str, str], dict[str, Any]]]:
-    """Return the cells that have one of the rows in them; all if none is named."""
-    known = list(dict.fromkeys(value for cell, _ in cells for value in cell.values()))
+    """Return the cells whose value on every axis is a named one, if any of that axis is named."""
+    axes: dict[str, dict[str, None]] = {}
+    for cell, _ in cells:
+        for axis, value in cell.items():
+            axes.setdefault(axis, {})[value] = None
+    known = list(dict.fromkeys(chain.from_iterable(axes.values())))
     for row in rows:
         if row not in known:
             nearest = difflib.get_close_matches(row, known, n=3, cutoff=0.0)
             names = f"the nearest are {'; '.join(nearest)}" if nearest else "the sweep has none"
             raise SpecError(f"There is no row {row!r}; {names}.")
-    return [found for found in cells if not rows or set(rows) & set(found[0].values())]
+    named = {axis: set(rows) & set(values) or set(values) for axis, values in axes.items()}
+    return [
+        (cell, patch)
+        for cell, patch in cells
+        if all(value in named[axis] for axis, value in cell.items())
+    ]
 
 
 def _cells(sweep: dict[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]:

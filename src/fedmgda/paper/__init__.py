@@ -1,7 +1,7 @@
 """The paper, reproduced: its tables and figures as sweeps, and how they compare."""
 
 from fedmgda.paper._comparison import Line
-from fedmgda.paper._cost import Standing, calibrate, standing
+from fedmgda.paper._cost import Standing, calibrate, elsewhere, standing
 from fedmgda.paper._export import export_study
 from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._published import Number, published_number
@@ -28,6 +28,7 @@ __all__ = [
     "answers_lines",
     "calibrate",
     "default_folder",
+    "elsewhere",
     "export_study",
     "judge",
     "line_cells",

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda.experiments import Collection
-from fedmgda.paper._setting import Setting, default_folder, plan_study
+from fedmgda.paper._setting import REPRODUCED, Setting, default_folder, plan_study
+from fedmgda.paper._study import STUDIES, load_study
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments import PlannedRun
     from fedmgda.paper._study import Study
 
-__all__ = ["Standing", "calibrate", "standing"]
+__all__ = ["Standing", "calibrate", "elsewhere", "standing"]
 
 _ROUNDS = 3
 _SECONDS = 20.0  # after which one timed round is enough
@@ -60,6 +61,18 @@ def standing(study: Study, setting: Setting) -> Standing:
         rounds=sum(run.spec.rounds for run in runs),
         seconds_per_round=_pace(study, setting, runs),
     )
+
+
+def elsewhere(setting: Setting) -> dict[Path, tuple[int, int]]:
+    """Return the kept studies of other settings: their folders, runs finished and runs begun."""
+    own = {default_folder(load_study(name), setting) for name in STUDIES}
+    timed = f"-rounds{_ROUNDS}"
+    found = {}
+    for folder in sorted(REPRODUCED.glob("*/")):
+        begun = [path.parent for path in folder.glob("*/spec.toml")]
+        if begun and folder not in own and not folder.name.endswith(timed):
+            found[folder] = sum((run / "DONE").exists() for run in begun), len(begun)
+    return found
 
 
 def calibrate(study: Study, setting: Setting) -> str | None:

@@ -15,9 +15,20 @@ if TYPE_CHECKING:
     from fedmgda.experiments import PlannedRun
     from fedmgda.paper._study import Study
 
-__all__ = ["Compat", "Setting", "default_folder", "plan_study", "run_command", "seeds_of"]
+__all__ = [
+    "REPRODUCED",
+    "Compat",
+    "Setting",
+    "default_folder",
+    "plan_study",
+    "run_command",
+    "seeds_of",
+]
 
 Compat: TypeAlias = Literal["paper", "released-code"]
+
+REPRODUCED = Path("runs") / "reproduce"
+"""Where studies are kept unless the user says so."""
 
 _OPTIONS = {
     "seed": "--seeds", "rounds": "--rounds", "compat": "--compat", "sweep": "--seeds or --row",
@@ -34,7 +45,8 @@ class Setting:
         compat: Whether runs follow the paper's text or the authors' released code.
         seeds: How many seeds, the study's own first; None takes those.
         rounds: How many rounds; None takes the study's.
-        rows: Labels of variants, or values of the grid, to run alone; empty takes all.
+        rows: Labels of variants, or values of the grid, to run alone: any of those named on an
+            axis, and all axes together. Empty takes all.
         changes: Further keys of the spec, as `section.key=value`.
     """
 
@@ -98,7 +110,7 @@ def default_folder(study: Study, setting: Setting) -> Path:
         name += f"-rounds{setting.rounds}"
     if setting.changes:
         name += "-" + hashlib.sha256("\n".join(setting.changes).encode()).hexdigest()[:8]
-    return Path("runs") / "reproduce" / name
+    return REPRODUCED / name
 
 
 def run_command(study: Study, setting: Setting, folder: Path) -> str:

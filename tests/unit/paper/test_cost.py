@@ -3,7 +3,15 @@ from dataclasses import replace
 
 import pytest
 
-from fedmgda.paper import Setting, calibrate, default_folder, load_study, plan_study, standing
+from fedmgda.paper import (
+    Setting,
+    calibrate,
+    default_folder,
+    elsewhere,
+    load_study,
+    plan_study,
+    standing,
+)
 from tiny import tiny_study
 
 SETTING = Setting()
@@ -45,6 +53,18 @@ def test_finished_runs_are_counted_in_the_folder_they_share():
         (folder / "DONE").touch()
     assert standing(sharer, SETTING).finished == standing(owner, SETTING).finished == 3
     assert standing(owner, Setting(compat="released-code")).finished == 0
+
+
+def test_runs_of_other_settings_are_found_and_calibrations_are_not():
+    study = load_study("fig1-fmnist")
+    for setting in (SETTING, Setting(rounds=500), Setting(rounds=3)):
+        for done, run in enumerate(plan_study(study, setting)[:2]):
+            folder = default_folder(study, setting) / run.folder_name
+            folder.mkdir(parents=True)
+            (folder / "spec.toml").touch()
+            if done:
+                (folder / "DONE").touch()
+    assert elsewhere(SETTING) == {default_folder(study, Setting(rounds=500)): (1, 2)}
 
 
 def test_a_calibration_times_three_rounds_of_one_run_and_only_once():

@@ -68,6 +68,15 @@ def test_values_of_a_grid_name_rows_too():
     assert [run.cell["rule.epsilon"] for run in runs] == ["0.0", "0.05", "0.1", "0.5", "1.0"]
 
 
+def test_rows_of_two_axes_are_asked_for_together():
+    rows = ("FedAvg", "q-FedAvg", "c = 10")
+    runs = plan_study(load_study("fmnist-attack"), Setting(seeds=1, rows=rows))
+    assert [tuple(run.cell.values()) for run in runs] == [
+        ("FedAvg", "c = 10"),
+        ("q-FedAvg", "c = 10"),
+    ]
+
+
 def test_a_row_that_is_not_there_is_refused_with_the_nearest_that_are():
     with pytest.raises(
         SpecError, match=r"no row 'FedAvg-m'; the nearest are FedAvg; [^;]+; [^;]+$"
