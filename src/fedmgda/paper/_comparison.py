@@ -98,10 +98,20 @@ def _named(key: str, value: str) -> str:
     return f"{key.rsplit('.', 1)[-1]} {value}"
 
 
+def _is_silent(change: str) -> bool:
+    """Whether a changed key moves no published number: how it runs, or who improved.
+
+    >>> _is_silent("evaluation.improved=false"), _is_silent("clients.client_lr=1")
+    (True, False)
+    """
+    key = change.partition("=")[0].strip()
+    return key.startswith("engine.") or key in {"evaluation.improved", "evaluation.improved_every"}
+
+
 def _obstacle(study: Study, setting: Setting, group: Sequence[Result], metric: str) -> str:
     """Return why the paper's number is about something else than ours, or nothing."""
-    if setting.changes:
-        return f"settings were changed ({', '.join(setting.changes)})"
+    if changed := [change for change in setting.changes if not _is_silent(change)]:
+        return f"settings were changed ({', '.join(changed)})"
     row = published_row(study, group[0].cell.get("variant", ""))
     rounds = group[0].run.spec.rounds
     if row is not None and rounds != int(row["rounds"]):

@@ -111,8 +111,9 @@ def _published_level(study: Study, result: Result) -> Series | None:
     if number is None:
         return None
     ends = np.array([0.0, float(result.run.spec.rounds)])
-    label = f"{result.cell['variant']}, published at the end"
-    return Series(label, ends, np.full(2, number.mean), np.full(2, number.pm))
+    name = cell_name(study, result.cell, without=study.panel)
+    label = f"{name}, published at the end"
+    return Series(label, ends, np.full(2, number.mean), np.full(2, number.pm), beside=name)
 
 
 def _per_round(read: Callable[[Result], Vector]) -> Callable[[Study, Sequence[Result]], Series]:

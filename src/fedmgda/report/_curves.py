@@ -39,12 +39,14 @@ class Series:
         x: Of shape `(t,)`, ascending.
         mean: Of shape `(t,)`; where it is NaN nothing is drawn.
         std: Of shape `(t,)`: half the height of the shaded band; None draws none.
+        beside: The label of a curve to be compared with: this one has its colour, in dots.
     """
 
     label: str
     x: Vector
     mean: Vector
     std: Vector | None = None
+    beside: str = ""
 
     def __post_init__(self) -> None:
         for name, values in (("mean", self.mean), ("std", self.std)):
@@ -140,8 +142,9 @@ def _draw_panel(axes: Any, panel: Panel, order: Mapping[str, int]) -> dict[str, 
         axes.set_yscale("log", nonpositive="mask")
     handles = {}
     for series in panel.series:
-        place = order[series.label]
-        color, dashes = COLORS[place % len(COLORS)], DASHES[place % len(DASHES)]
+        place = order[series.beside or series.label]
+        color = COLORS[place % len(COLORS)]
+        dashes = ":" if series.beside else DASHES[place % len(DASHES)]
         (handles[series.label],) = axes.plot(
             series.x, series.mean, color=color, ls=dashes, lw=1.5, label=series.label
         )

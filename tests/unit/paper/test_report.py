@@ -158,6 +158,14 @@ def test_the_rule_decides_where_settings_match(study, finished):
 
 
 @pytest.mark.usefixtures("same_rounds")
+def test_a_key_that_moves_no_number_leaves_the_verdict_to_the_rule(study, finished):
+    silent = replace(SETTING, changes=("evaluation.improved_every=2", "engine.workers=1"))
+    verdict = verdicts(published(study), silent, finished)["average"]
+    assert verdict == verdicts(published(study), SETTING, finished)["average"]
+    assert verdict.reason == ""
+
+
+@pytest.mark.usefixtures("same_rounds")
 def test_other_users_and_other_test_sets_are_not_comparable(study, finished):
     other = verdicts(published(study, users=100), SETTING, finished)
     assert other["average"].reason == "published over 100 users, ours has 5"

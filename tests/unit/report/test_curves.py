@@ -103,3 +103,11 @@ def test_a_long_title_stays_inside_the_figure(drawn):
     assert box.x0 >= 0
     assert box.x1 <= figure.bbox.x1
     assert box.y1 <= figure.bbox.y1
+
+
+def test_a_curve_beside_another_has_its_colour_and_other_strokes(drawn):
+    level = Series("published", ROUNDS, np.full(5, 2.0), beside="FedAvg")
+    (axes,) = drawn(Panel("iid", "round", "loss", (series(), level))).axes
+    ours, published = axes.lines
+    assert ours.get_color() == published.get_color()
+    assert ours.get_linestyle() != published.get_linestyle()
