@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fedmgda._errors import SpecError
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._spec import Spec
-from fedmgda.experiments._toml import with_overrides
+from fedmgda.experiments._toml import names_first, with_overrides
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ def override_patches(overrides: Iterable[str]) -> list[dict[str, Any]]:
     Raises:
         SpecError: If there is no such key, or the value does not fit it.
     """
-    patches = [with_overrides({}, [override]) for override in overrides]
+    patches = [with_overrides({}, [override]) for override in names_first(overrides)]
     for patch in patches:
         # Also where a variant replaces the key, so that no run would ever look at it.
         parse(Spec, {key: value for key, value in patch.items() if key != "sweep"})

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["merged", "read_toml", "to_toml", "with_overrides"]
+__all__ = ["merged", "names_first", "read_toml", "to_toml", "with_overrides"]
 
 _MAX_BYTES = 1 << 20  # a spec is a page or two
 
@@ -42,13 +42,22 @@ def read_toml(path: Path) -> dict[str, Any]:
         raise SpecError(f"{path} is not valid TOML: {error}.") from error
 
 
+def names_first(overrides: Iterable[str]) -> list[str]:
+    """Order overrides so that naming another rule drops no option that is given with it.
+
+    >>> names_first(["rule.epsilon=0.1", "rule.name=fedmgda"])
+    ['rule.name=fedmgda', 'rule.epsilon=0.1']
+    """
+    return sorted(overrides, key=lambda text: not text.partition("=")[0].strip().endswith(".name"))
+
+
 def with_overrides(table: dict[str, Any], overrides: Iterable[str]) -> dict[str, Any]:
     """Apply `section.key=value` strings; a value is TOML, or a bare word for a text.
 
     >>> with_overrides({"rule": {"name": "fedavg"}}, ["rule.name=fedmgda+", "rounds=3"])
     {'rule': {'name': 'fedmgda+'}, 'rounds': 3}
     """
-    for override in overrides:
+    for override in names_first(overrides):
         key, equals, text = override.partition("=")
         if not equals or not key.strip():
             raise SpecError(f"The override {override!r} must have the form section.key=value.")

@@ -83,7 +83,7 @@ RULES = [
     [
         (["rule.epsilon=0.5"], "rule.epsilon would be ignored: in every run the variant"),
         (["rule.name=fedavg"], "sets it or names another rule; leave it out"),
-        (["rule.epsilon=1", "rule.name=fedmgda"], "rule.epsilon would be ignored"),
+        (["rule.epsilon=1", "rule.name=fedmgda"], "rule.name would be ignored"),
         (["data.num_clients=6"], "data.num_clients would be ignored: in every run"),
         (["seed=5"], "seed would be ignored: sweep.seeds gives every run its seed"),
         (["seed=1"], "seed would be ignored"),
@@ -109,6 +109,7 @@ def test_an_override_that_no_run_would_follow_is_refused(overrides, message):
         (["server.lr=2"], lambda spec: spec.server.lr, {2.0, 0.5}),
         (["sweep.seeds=[7]"], lambda spec: spec.seed, {7}),
         (["rule.name=fedmgda+", "rule.epsilon=0.5"], lambda spec: spec.rule.epsilon, {None, 0.5}),
+        (["rule.epsilon=0.5", "rule.name=fedmgda+"], lambda spec: spec.rule.epsilon, {None, 0.5}),
         (['attack={name="scale-loss", factor=3}'], lambda spec: spec.attack.factor, {3.0}),
     ],
 )
