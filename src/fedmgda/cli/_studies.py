@@ -10,6 +10,7 @@ from rich.table import Table
 from fedmgda.cli._console import err, out
 from fedmgda.paper import (
     METRICS,
+    STARS,
     STUDIES,
     answers_lines,
     calibrate,
@@ -71,7 +72,7 @@ def print_report(study: Study, setting: Setting, report: Report) -> None:
         out.print(_metric_table(study, report, metric))
     if report.answers:
         out.print()
-        out.print("Differences over paired seeds, 95 % intervals; * excludes zero:")
+        out.print(f"Differences over paired seeds. {STARS}")
         for text in answers_lines(report.answers):
             out.print(escape(text))
     for reason in reasons_of(report.lines):

@@ -59,23 +59,27 @@ class RunFolder:
     def create(cls, path: Path, spec: Spec) -> RunFolder:
         """Make the folder, or take it up again if it holds a run of the same spec.
 
+        Keys of the engine may differ: a run that is not finished goes on with the new ones.
+
         Raises:
             StoreError: If the folder holds something else, or cannot be written.
         """
         folder = cls(path)
-        if (path / "spec.toml").exists():
-            if folder.spec() == spec:
-                return folder
-            if (path / "evaluations.jsonl").exists():
-                raise StoreError(
-                    f"{path} already holds a run of another spec; choose another --out, or "
-                    f"continue that run with: fedmgda resume {path}"
-                )
+        begun = (path / "spec.toml").exists()
+        known = begun and folder.holds(spec)
+        if known and (folder.done or folder.spec() == spec):
+            return folder
+        if begun and not known and (path / "evaluations.jsonl").exists():
+            raise StoreError(
+                f"{path} already holds a run of another spec; choose another --out, or "
+                f"continue that run with: fedmgda resume {path}"
+            )
         try:
-            path.mkdir(parents=True, exist_ok=True)
-            folder._clear()
-            facts = json.dumps(environment(spec.seed), indent=2) + "\n"
-            write_atomically(path / "environment.json", facts.encode())
+            if not known:
+                path.mkdir(parents=True, exist_ok=True)
+                folder._clear()
+                facts = json.dumps(environment(spec.seed), indent=2) + "\n"
+                write_atomically(path / "environment.json", facts.encode())
             write_atomically(path / "spec.toml", to_toml(spec).encode())
         except OSError as error:
             raise StoreError(
@@ -112,11 +116,14 @@ class RunFolder:
         """Return the resolved spec."""
         return parse(Spec, read_toml(self.path / "spec.toml"))
 
+    def holds(self, spec: Spec) -> bool:
+        """Whether the run here has the results of a spec: the keys of the engine change none."""
+        return _without_engine(self.spec()) == _without_engine(spec)
+
     @property
     def tag(self) -> str:
-        """What a checkpoint belongs to: the spec but for the engine, which changes no result."""
-        spec = replace(self.spec(), engine=EngineSpec())
-        return hashlib.sha256(to_toml(spec).encode()).hexdigest()
+        """What a checkpoint belongs to."""
+        return hashlib.sha256(to_toml(_without_engine(self.spec())).encode()).hexdigest()
 
     @property
     def checkpoints(self) -> Path:
@@ -217,3 +224,8 @@ class RunFolder:
                 yield
             finally:
                 self.records.close()
+
+
+def _without_engine(spec: Spec) -> Spec:
+    """Return the spec with the default engine, but on its device, which rounds in its own way."""
+    return replace(spec, engine=EngineSpec(device=spec.engine.device))

@@ -8,13 +8,14 @@ from fedmgda.paper._published import Number, published_number
 from fedmgda.paper._questions import Answer
 from fedmgda.paper._report import Report, write_report
 from fedmgda.paper._setting import Setting, default_folder, plan_study, run_command
-from fedmgda.paper._statistics import Difference, paired_difference
+from fedmgda.paper._statistics import Difference, holm, paired_difference
 from fedmgda.paper._study import STUDIES, Study, load_study
-from fedmgda.paper._text import answers_lines, line_cells, preamble, reasons_of
+from fedmgda.paper._text import STARS, answers_lines, line_cells, preamble, reasons_of
 from fedmgda.paper._verdict import Verdict, judge
 
 __all__ = [
     "METRICS",
+    "STARS",
     "STUDIES",
     "Answer",
     "Difference",
@@ -30,6 +31,7 @@ __all__ = [
     "default_folder",
     "elsewhere",
     "export_study",
+    "holm",
     "judge",
     "line_cells",
     "load_study",

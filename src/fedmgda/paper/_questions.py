@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
-from fedmgda.paper._statistics import Difference, paired_difference
+from fedmgda.paper._statistics import Difference, holm, paired_difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +28,7 @@ class Answer:
         within: The values of the grid both share.
         metric: What is measured.
         difference: First minus second over paired seeds.
+        p_adjusted: Its p-value, adjusted for the number of answers (Holm).
     """
 
     first: str
@@ -34,6 +36,7 @@ class Answer:
     within: Mapping[str, str]
     metric: str
     difference: Difference
+    p_adjusted: float = math.nan
 
 
 def answers(study: Study, lines: Sequence[Line]) -> list[Answer]:
@@ -52,4 +55,5 @@ def answers(study: Study, lines: Sequence[Line]) -> list[Answer]:
                     first=first, second=second, within=within, metric=line.metric, difference=gap
                 )
                 result.append(answer)
-    return result
+    adjusted = holm([answer.difference.p for answer in result])
+    return [replace(answer, p_adjusted=p) for answer, p in zip(result, adjusted, strict=True)]

@@ -105,7 +105,7 @@ def read_results(runs: Sequence[PlannedRun], path: Path) -> list[Result]:
         folder = RunFolder(path / run.folder_name)
         if not folder.done and not (folder.path / "evaluations.jsonl").exists():
             continue
-        if folder.spec() != run.spec:
+        if not folder.holds(run.spec):
             raise StoreError(
                 f"{folder.path} holds a run of another spec; name the folder of this study and "
                 "its setting with --out."

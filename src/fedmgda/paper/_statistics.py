@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Difference", "paired_difference"]
+__all__ = ["Difference", "holm", "paired_difference"]
 
 
 @final
@@ -24,12 +24,14 @@ class Difference:
         mean: NaN for none.
         low: The lower end of the interval; NaN for fewer than two seeds.
         high: The upper end.
+        p: Of the two-sided test that the true mean is zero; NaN for fewer than two seeds.
     """
 
     n: int
     mean: float
     low: float
     high: float
+    p: float
 
     @property
     def excludes_zero(self) -> bool:
@@ -58,8 +60,28 @@ def paired_difference(
     gaps = gaps[np.isfinite(gaps)]
     n, mean = len(gaps), float(gaps.mean()) if len(gaps) else math.nan
     if n < 2:
-        return Difference(n=n, mean=mean, low=math.nan, high=math.nan)
+        return Difference(n=n, mean=mean, low=math.nan, high=math.nan, p=math.nan)
     from scipy.stats import t  # noqa: PLC0415 (comes with scikit-learn, which is optional)
 
-    half = float(t.ppf(0.5 + confidence / 2, n - 1)) * float(gaps.std(ddof=1)) / math.sqrt(n)
-    return Difference(n=n, mean=mean, low=mean - half, high=mean + half)
+    error = float(gaps.std(ddof=1)) / math.sqrt(n)
+    half = float(t.ppf(0.5 + confidence / 2, n - 1)) * error
+    ratio = abs(mean) / error if error else math.inf if mean else 0.0
+    p = 2.0 * float(t.sf(ratio, n - 1))
+    return Difference(n=n, mean=mean, low=mean - half, high=mean + half, p=p)
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """Adjust p-values for their number, by Holm's method; NaN stays and is not counted.
+
+    The chance that any true zero among them falls below a level is at most that level.
+
+    >>> holm([0.01, float("nan"), 0.04, 0.03])
+    [0.03, nan, 0.06, 0.06]
+    """
+    adjusted = [math.nan] * len(values)
+    known = sorted((p, i) for i, p in enumerate(values) if not math.isnan(p))
+    largest = 0.0
+    for rank, (p, i) in enumerate(known):
+        largest = max(largest, min(1.0, (len(known) - rank) * p))
+        adjusted[i] = largest
+    return adjusted

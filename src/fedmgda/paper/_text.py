@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fedmgda.paper._study import Study
 
 __all__ = [
+    "STARS",
     "answers_csv",
     "answers_lines",
     "line_cells",
@@ -30,6 +31,13 @@ __all__ = [
     "reasons_of",
 ]
 
+STARS = (
+    "95 % intervals of Student's t: * where one excludes zero, ** where the difference also stands "
+    "among all of this page (Holm, 5 %)."
+)
+"""What the marks behind an interval mean."""
+
+_LEVEL = 0.05
 _HEADER = ("row", "ours", "published", "difference", "verdict")
 
 
@@ -54,11 +62,14 @@ def lines_csv(study: Study, lines: Sequence[Line]) -> str:
 
 def answers_csv(found: Sequence[Answer]) -> str:
     """Write every difference with full precision."""
-    head = ("first", "second", "within", "metric", "seeds", "mean", "low_95", "high_95")
+    head = (
+        "first", "second", "within", "metric", "seeds", "mean", "low_95", "high_95", "p", "p_holm",
+    )  # fmt: skip
     rows = [
         (
             a.first, a.second, "; ".join(a.within.values()), a.metric,
             a.difference.n, a.difference.mean, a.difference.low, a.difference.high,
+            a.difference.p, a.p_adjusted,
         )
         for a in found
     ]  # fmt: skip
@@ -77,7 +88,8 @@ def line_cells(study: Study, line: Line) -> tuple[str, str, str, str, str]:
 def answers_lines(found: Sequence[Answer]) -> list[str]:
     """Say every difference in one line.
 
-    The interval is 95 %, over paired seeds; a star marks one that excludes zero.
+    The interval is 95 %, over paired seeds; a star marks one that excludes zero, two stars one
+    that would do so with all others beside it.
     """
     return [
         f"{a.first} minus {a.second}{''.join(f' [{value}]' for value in a.within.values())}: "
@@ -138,10 +150,7 @@ def _answers_block(found: Sequence[Answer]) -> str:
     ]  # fmt: skip
     head = ("metric", "first - second", "within", "mean", "95 % interval", "seeds")
     body = [_row(head), "|---|---|---|--:|---|--:|", *(_row(cells) for cells in rows)]
-    return (
-        "## Differences over paired seeds\n\nIntervals of Student's t; * where one excludes zero. "
-        "They are not corrected for their number.\n\n" + "\n".join(body)
-    )
+    return f"## Differences over paired seeds\n\n{STARS}\n\n" + "\n".join(body)
 
 
 def _interval(answer: Answer) -> str:
@@ -150,7 +159,9 @@ def _interval(answer: Answer) -> str:
 
 
 def _star(answer: Answer) -> str:
-    return " *" if answer.difference.excludes_zero else ""
+    if not answer.difference.excludes_zero:
+        return ""
+    return " **" if answer.p_adjusted < _LEVEL else " *"
 
 
 def _row(cells: Iterable[str]) -> str:

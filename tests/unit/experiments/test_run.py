@@ -192,6 +192,16 @@ def test_a_folder_with_another_run_is_not_overwritten(finished):
         RunFolder.create(finished[0].path, spec_of(seed=9))
 
 
+def test_a_run_goes_on_with_another_engine_to_the_same_results(finished, tmp_path):
+    first = execute(RunFolder.create(tmp_path / "run", spec_of()))
+    for _ in range(3):
+        next(first)
+    first.close()
+    folder, _ = finish(tmp_path / "run", spec_of(engine={"workers": 2}))
+    assert folder.spec().engine.workers == 2
+    assert results(folder.path) == results(finished[0].path)
+
+
 def test_a_run_that_never_began_does_not_block_its_folder(tmp_path):
     data = {"path": str(tmp_path / "missing.csv"), "target": "y"}
     folder = RunFolder.create(tmp_path / "run", spec_of(data=data, clients={}, model={}))

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from fedmgda.paper import paired_difference
+from fedmgda.paper import holm, paired_difference
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 
@@ -19,9 +19,11 @@ def by_seed(values):
 def test_the_interval_is_that_of_the_paired_t_test(first, seed):
     second = list(np.array(first) + np.random.default_rng(seed).normal(size=len(first)))
     found = paired_difference(by_seed(first), by_seed(second))
-    low, high = stats.ttest_rel(first, second).confidence_interval(0.95)
+    test = stats.ttest_rel(first, second)
+    low, high = test.confidence_interval(0.95)
     assert found.n == len(first)
     np.testing.assert_allclose((found.low, found.high), (low, high), rtol=1e-6, atol=1e-9)
+    assert found.p == pytest.approx(test.pvalue, rel=1e-4, abs=1e-9)
 
 
 @given(VALUES, VALUES)
@@ -52,3 +54,31 @@ def test_a_wider_confidence_has_a_wider_interval():
     first, second = by_seed([1.0, 2.0, 4.0]), by_seed([0.0, 0.5, 3.5])
     narrow, wide = (paired_difference(first, second, confidence=c) for c in (0.5, 0.99))
     assert wide.low < narrow.low < narrow.high < wide.high
+
+
+def test_equal_differences_leave_no_doubt():
+    assert paired_difference(by_seed([2.0, 3.0]), by_seed([1.0, 2.0])).p == 0.0
+    assert paired_difference(by_seed([2.0, 3.0]), by_seed([2.0, 3.0])).p == 1.0
+
+
+P_VALUES = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
+
+
+@given(P_VALUES, st.floats(0.001, 0.2))
+def test_holm_rejects_step_by_step(values, level):
+    """By its definition: the smallest is tested at level / k, the next at level / (k - 1), ..."""
+    adjusted = holm(values)
+    order = sorted(range(len(values)), key=values.__getitem__)
+    rejecting = True
+    for rank, i in enumerate(order):
+        rejecting = rejecting and (len(values) - rank) * values[i] <= level
+        assert (adjusted[i] <= level) == rejecting
+
+
+@given(P_VALUES)
+def test_holm_never_helps_and_counts_only_what_is_known(values):
+    adjusted = holm(values)
+    assert all(a >= p for a, p in zip(adjusted, values, strict=True))
+    with_nan = holm([*values, math.nan])
+    assert with_nan[:-1] == adjusted
+    assert math.isnan(with_nan[-1])
