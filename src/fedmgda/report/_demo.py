@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda.metrics import smoothed
-from fedmgda.report._style import COLORS, figure_style
+from fedmgda.report._style import COLORS, figure_style, places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ def _draw_accuracies(axes: Any, curves: Sequence[Curve], rules: Sequence[str]) -
         place = rules.index(curve.rule)
         values = np.sort(np.asarray(curve.accuracies))
         ranks = np.arange(len(values)) * 0.618034 % 1.0  # golden ratio: even, and always the same
-        color = COLORS[place % len(COLORS)]
+        color = COLORS[places(rules)[curve.rule] % len(COLORS)]
         axes.plot(place + 0.6 * (ranks - 0.5), values, "o", ms=3, alpha=0.45, mew=0, color=color)
         axes.hlines(values.mean(), place - 0.38, place + 0.38, color=color, lw=2)
     axes.set_xticks(range(len(rules)), rules)
@@ -76,6 +76,6 @@ def _draw_accuracies(axes: Any, curves: Sequence[Curve], rules: Sequence[str]) -
 def _draw_improved(axes: Any, curves: Sequence[Curve], rules: Sequence[str]) -> None:
     for curve in curves:
         rounds = np.arange(1, len(curve.improved) + 1)
-        color = COLORS[rules.index(curve.rule) % len(COLORS)]
+        color = COLORS[places(rules)[curve.rule] % len(COLORS)]
         axes.plot(rounds, smoothed(curve.improved, _SPAN), color=color, lw=1.6, label=curve.rule)
     axes.set_ylim(-3, 103)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import MissingDependencyError
@@ -38,6 +39,12 @@ DASHES: tuple[Any, ...] = (
 """Line styles; seven of them beside eight colours: no pair comes twice in 56 curves."""
 
 
+_RULES = (
+    "FedAvg", "FedAvg-n", "FedProx", "q-FedAvg", "FedMGDA+", "MGDA-Prox", "FedMGDA", "AFL",
+)  # fmt: skip
+"""Each in the colour and the dashes of its place."""
+
+
 @contextmanager
 def figure_style() -> Iterator[Any]:
     """Give matplotlib's figure module, off screen, with our settings while the block runs."""
@@ -63,12 +70,22 @@ def figure_style() -> Iterator[Any]:
 
 
 def places(labels: Iterable[str]) -> dict[str, int]:
-    """Number the labels in the order in which they first appear: the same label, the same colour.
+    """Give every label a number: the same label, the same colour.
 
-    >>> places(["FedAvg", "FedMGDA+", "FedAvg"])
-    {'FedAvg': 0, 'FedMGDA+': 1}
+    A rule of the paper has its own, so that it looks alike in all figures; the others take what is
+    free, in the order in which they first appear.
+
+    >>> places(["FedMGDA+ (1.5, 1/10)", "c = 1", "FedAvg"])
+    {'FedMGDA+ (1.5, 1/10)': 4, 'c = 1': 1, 'FedAvg': 0}
     """
-    return {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    found: dict[str, int] = {}
+    distinct = list(dict.fromkeys(labels))
+    for label in distinct:
+        rule = label.partition(" (")[0]
+        if rule in _RULES and _RULES.index(rule) not in found.values():
+            found[label] = _RULES.index(rule)
+    free = (place for place in count() if place not in found.values())
+    return {label: found[label] if label in found else next(free) for label in distinct}
 
 
 def fitted(title: str, inches: float) -> str:

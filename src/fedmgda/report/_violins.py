@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda.metrics import fairness
-from fedmgda.report._style import COLORS, figure_style, fitted, legend_below, save_figure, wrapped
+from fedmgda.report._style import (
+    COLORS,
+    figure_style,
+    fitted,
+    legend_below,
+    places,
+    save_figure,
+    wrapped,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,12 +71,14 @@ def draw_violins(
     if not groups:
         raise ValueError(f"groups must hold at least one violin, got none for {path.name}.")
     summaries = [fairness(group.values) for group in groups]
+    order = places(group.label for group in groups)
     with figure_style() as library:
         width = max(4.5, 0.8 + 1.15 * len(groups))
         figure = library.Figure(figsize=(width, 3.4), layout="constrained")
         axes = figure.subplots()
         for place, (group, summary) in enumerate(zip(groups, summaries, strict=True)):
-            _draw_body(axes, place, group.values)
+            color = COLORS[order[group.label] % len(COLORS)]
+            _draw_body(axes, place, group.values, color)
             handles = _draw_marks(axes, place, summary)
         axes.set_xticks(range(len(groups)), [*map(_caption, groups, summaries)])
         axes.set_xlim(-0.6, len(groups) - 0.4)
@@ -83,7 +93,7 @@ def _caption(group: Violin, summary: Fairness) -> str:
     return f"{wrapped(group.label)}\n{summary.average:.{digits}f} ± {summary.std:.{digits}f}"
 
 
-def _draw_body(axes: Any, place: int, values: Vector) -> None:
+def _draw_body(axes: Any, place: int, values: Vector, color: str) -> None:
     shape = axes.violinplot(
         np.asarray(values, dtype=np.float64),
         positions=[place],
@@ -92,7 +102,7 @@ def _draw_body(axes: Any, place: int, values: Vector) -> None:
         points=200,
     )
     for body in shape["bodies"]:
-        body.set(facecolor=COLORS[place % len(COLORS)], edgecolor="#444444", lw=0.8, alpha=0.55)
+        body.set(facecolor=color, edgecolor="#444444", lw=0.8, alpha=0.55)
 
 
 def _draw_marks(axes: Any, place: int, summary: Fairness) -> list[Any]:

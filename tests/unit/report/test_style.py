@@ -22,6 +22,14 @@ def test_a_label_keeps_its_place_when_it_comes_again():
     assert places("abcab") == {"a": 0, "b": 1, "c": 2}
 
 
+def test_a_rule_looks_alike_in_all_figures_and_no_two_labels_share_a_place():
+    few = places(["FedMGDA+", "FedAvg"])
+    many = places(["FedAvg", "c = 1", "FedMGDA+ (1.0, 0)", "FedMGDA+ (1.5, 0)", "q-FedAvg"])
+    assert few["FedMGDA+"] == many["FedMGDA+ (1.0, 0)"]
+    assert few["FedAvg"] == many["FedAvg"]
+    assert len(set(many.values())) == len(many)
+
+
 @pytest.mark.parametrize("count", [1, 5, 12])
 @pytest.mark.parametrize("length", [3, 25, 70])
 def test_a_legend_stays_inside_the_figure(count, length):
