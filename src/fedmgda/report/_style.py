@@ -40,7 +40,7 @@ DASHES: tuple[Any, ...] = (
 
 
 _RULES = (
-    "FedAvg", "FedAvg-n", "FedProx", "q-FedAvg", "FedMGDA+", "MGDA-Prox", "FedMGDA", "AFL",
+    "FedAvg", "FedAvg-n", "FedMGDA+", "q-FedAvg", "FedProx", "MGDA-Prox", "FedMGDA", "AFL",
 )  # fmt: skip
 """Each in the colour and the dashes of its place."""
 
@@ -76,7 +76,7 @@ def places(labels: Iterable[str]) -> dict[str, int]:
     free, in the order in which they first appear.
 
     >>> places(["FedMGDA+ (1.5, 1/10)", "c = 1", "FedAvg"])
-    {'FedMGDA+ (1.5, 1/10)': 4, 'c = 1': 1, 'FedAvg': 0}
+    {'FedMGDA+ (1.5, 1/10)': 2, 'c = 1': 1, 'FedAvg': 0}
     """
     found: dict[str, int] = {}
     distinct = list(dict.fromkeys(labels))
