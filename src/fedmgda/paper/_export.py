@@ -31,22 +31,23 @@ def export_study(study: Study, setting: Setting, report: Report, target: Path) -
     """Copy spec, setting, environment, tables, figures, and the records of every run, compressed.
 
     Of a run, `runs/<name>.json.xz` keeps, as columns, for every round the improved participants,
-    the length of the direction, its smallest inner product with an update and the mean losses of
-    the participants; for every evaluation the summary over users; and of the last evaluation every
-    user. What belongs to single participants of a round is left out: the run folder has it. The
-    same runs give the same bytes.
+    the length of the direction, its smallest inner product with an update, the largest weight and
+    the mean losses of the participants; for every evaluation the summary over users; and of the
+    last evaluation every user. What belongs to single participants of a round is left out: the run
+    folder has it. The same runs give the same bytes. Runs that are not finished are kept only if
+    none is.
 
     Returns:
         The files.
     """
-    finished = [result for result in report.results if result.done]
-    if not finished:
-        raise StoreError(f"No run of {study.name!r} is finished; there is nothing to publish.")
+    kept = [result for result in report.results if result.done] or list(report.results)
+    if not kept:
+        raise StoreError(f"No run of {study.name!r} has begun; there is nothing to publish.")
     texts = {
         "spec.toml": study_text(study.name).encode(),
-        "setting.json": _json(_facts(setting, report, finished)),
-        "environment.json": _json(_environments(finished)),
-    } | {f"runs/{r.run.folder_name}.json.xz": _records(r) for r in finished}
+        "setting.json": _json(_facts(setting, report, kept)),
+        "environment.json": _json(_environments(kept)),
+    } | {f"runs/{r.run.folder_name}.json.xz": _records(r) for r in kept}
     written = []
     try:
         (target / "runs").mkdir(parents=True, exist_ok=True)
@@ -59,21 +60,21 @@ def export_study(study: Study, setting: Setting, report: Report, target: Path) -
     return written
 
 
-def _facts(setting: Setting, report: Report, finished: Sequence[Result]) -> dict[str, Any]:
+def _facts(setting: Setting, report: Report, kept: Sequence[Result]) -> dict[str, Any]:
     return {
         "compat": setting.compat,
-        "rounds": finished[0].run.spec.rounds,
-        "seeds": sorted({result.run.seed for result in finished}),
+        "rounds": kept[0].run.spec.rounds,
+        "seeds": sorted({result.run.seed for result in kept}),
         "changes": list(setting.changes),
-        "runs_finished": len(finished),
+        "runs_finished": sum(result.done for result in kept),
         "runs_planned": report.planned,
     }
 
 
-def _environments(finished: Sequence[Result]) -> list[dict[str, Any]]:
+def _environments(kept: Sequence[Result]) -> list[dict[str, Any]]:
     """Return the environments runs were begun in, each once, without the seed."""
     found: list[dict[str, Any]] = []
-    for result in finished:
+    for result in kept:
         facts = json.loads((result.folder.path / "environment.json").read_bytes())
         facts.pop("seed", None)
         if facts not in found:
@@ -97,7 +98,9 @@ def _records(result: Result) -> bytes:
 
 def _of_round(row: dict[str, Any]) -> dict[str, Any]:
     means = {f"mean_{key}": _mean(row.get(key)) for key in ("losses_before", "local_losses")}
-    return {key: row.get(key) for key in ("round", "improved", "norm", "min_inner")} | means
+    largest = {"max_lam": max(row["lam"]) if row.get("lam") else None}
+    facts = {key: row.get(key) for key in ("round", "improved", "norm", "min_inner")}
+    return facts | largest | means
 
 
 def _of_evaluation(row: dict[str, Any]) -> dict[str, Any]:

@@ -259,14 +259,19 @@ def test_runs_of_another_setting_are_refused(study, folder):
         write_report(study, replace(SETTING, rounds=4), folder)
 
 
-def test_an_unfinished_row_is_shown_as_far_as_it_came_and_not_compared(study, folder, tmp_path):
+def copy_unfinished(study, folder, target):
     for run in plan_study(study, SETTING):
-        target = tmp_path / run.folder_name
-        target.mkdir()
+        copy = target / run.folder_name
+        copy.mkdir(parents=True)
         for file in (folder / run.folder_name).glob("*.*"):
-            (target / file.name).write_bytes(file.read_bytes())
+            (copy / file.name).write_bytes(file.read_bytes())
+
+
+def test_an_unfinished_row_is_shown_as_far_as_it_came_and_not_compared(study, folder, tmp_path):
+    copy_unfinished(study, folder, tmp_path)
+    for run in plan_study(study, SETTING):
         if run.cell["variant"] != "FedAvg":
-            (target / "DONE").touch()
+            (tmp_path / run.folder_name / "DONE").touch()
     results = read_results(plan_study(study, SETTING), tmp_path)
     groups = {dict(cell)["variant"]: group for cell, group in by_cell(results).items()}
     assert [r.done for r in groups["FedAvg"]] == [False, False]
@@ -288,6 +293,21 @@ def test_what_is_published_is_small_whole_and_always_the_same(study, folder, tmp
     assert "seed" not in json.loads((tmp_path / "one" / "environment.json").read_bytes())[0]
 
 
+def test_unfinished_runs_are_published_only_where_none_is_finished(study, folder, tmp_path):
+    copy_unfinished(study, folder, tmp_path / "runs")
+    (run, *_) = plan_study(study, SETTING)
+
+    def published_runs():
+        report = write_report(study, SETTING, tmp_path / "runs")
+        files = export_study(study, SETTING, report, tmp_path / "kept")
+        facts = json.loads((tmp_path / "kept" / "setting.json").read_bytes())
+        return facts["runs_finished"], sum(file.suffix == ".xz" for file in files)
+
+    assert published_runs() == (0, 6)
+    (tmp_path / "runs" / run.folder_name / "DONE").touch()
+    assert published_runs() == (1, 1)
+
+
 def test_a_published_run_has_every_round_evaluation_and_user(study, folder, finished, tmp_path):
     export_study(study, SETTING, write_report(study, SETTING, folder), tmp_path)
     for result in finished:
@@ -296,6 +316,8 @@ def test_a_published_run_has_every_round_evaluation_and_user(study, folder, fini
         rounds, evaluations = kept["rounds"], kept["evaluations"]
         assert rounds["round"] == [1, 2, 3]
         assert rounds["improved"] == pytest.approx(result.improved(), rel=1e-4)
+        weights = [max(row["lam"]) for row in result.rounds]
+        assert rounds["max_lam"] == pytest.approx(weights, rel=1e-4)
         assert rounds["mean_local_losses"] == pytest.approx(result.training_losses(), rel=1e-4)
         assert evaluations["round"] == [0, 2, 3]
         average = measure(result, "honest_average", 50)
