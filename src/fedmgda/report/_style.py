@@ -89,12 +89,13 @@ def places(labels: Iterable[str]) -> dict[str, int]:
 
 
 def fitted(title: str, inches: float) -> str:
-    """Break a title into as many lines as a width in inches needs.
+    """Break a title into as many lines as a width in inches needs, but no equation.
 
     >>> fitted("Interpolation between FedAvg and FedMGDA", 2.0).splitlines()
     ['Interpolation between', 'FedAvg and FedMGDA']
     """
-    return textwrap.fill(title, max(int(inches / 0.085), 10))
+    unbroken = title.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+    return textwrap.fill(unbroken, max(int(inches / 0.085), 10))
 
 
 def wrapped(label: str, width: int = 14) -> str:

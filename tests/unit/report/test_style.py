@@ -1,6 +1,14 @@
 import pytest
 
-from fedmgda.report._style import COLORS, DASHES, figure_style, legend_below, places, save_figure
+from fedmgda.report._style import (
+    COLORS,
+    DASHES,
+    figure_style,
+    fitted,
+    legend_below,
+    places,
+    save_figure,
+)
 
 
 def drawn(labels, width=6.0):
@@ -39,6 +47,14 @@ def test_a_legend_stays_inside_the_figure(count, length):
     assert box.x1 <= figure.bbox.x1
     assert box.y0 >= 0
     assert box.y1 < figure.axes[0].get_window_extent().y0
+
+
+def test_a_title_breaks_between_words_and_not_inside_an_equation():
+    lines = fitted("Scaling attacks on F-MNIST at b = 10", 2.9).splitlines()
+    assert [line.split() for line in lines] == [
+        ["Scaling", "attacks", "on", "F-MNIST", "at"],
+        ["b", "=", "10"],
+    ]
 
 
 def test_a_figure_makes_room_for_the_rows_of_its_legend():
