@@ -95,7 +95,8 @@ def fitted(title: str, inches: float) -> str:
     ['Interpolation between', 'FedAvg and FedMGDA']
     """
     unbroken = title.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-    return textwrap.fill(unbroken, max(int(inches / 0.085), 10))
+    lines = textwrap.fill(unbroken, max(int(inches / 0.085), 10))
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def wrapped(label: str, width: int = 14) -> str:
