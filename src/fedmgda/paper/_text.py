@@ -109,8 +109,8 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
     seeds = sorted({seed for line in lines for seed in line.values})
     rounds = setting.rounds or study.rounds
     texts = [f"compat = {setting.compat}, {rounds} rounds, seeds {', '.join(map(str, seeds))}."]
-    if len(seeds) < len(seeds_of(study, setting)):
-        texts.append(f"{len(seeds_of(study, setting))} seeds were asked for; not all have results.")
+    if short := _short_of(study, lines, asked=len(seeds_of(study, setting))):
+        texts.append(short)
     if setting.changes:
         texts.append(f"Changed: {', '.join(setting.changes)}.")
     if rounds != study.rounds:
@@ -122,6 +122,19 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
     texts.append(f"{rule_text(study.metrics)} {judged}" if study.published else judged)
     texts.append("± is the population standard deviation over seeds, as in the paper.")
     return [*texts, *([study.note] if study.note else [])]
+
+
+def _short_of(study: Study, lines: Sequence[Line], asked: int) -> str:
+    """Say which rows rest on fewer seeds: a mean must not hide the runs that did not get there."""
+    counts = {cell_name(study, line.cell): len(line.values) for line in lines}
+    short = [f"{name} ({count})" for name, count in counts.items() if count < asked]
+    if not short:
+        return ""
+    rows = "all rows" if len(short) == len(counts) else ", ".join(short)
+    return (
+        f"{asked} seeds were asked for. Fewer have results in {rows}: runs that stalled or are not "
+        "finished are in no mean."
+    )
 
 
 def markdown(study: Study, setting: Setting, lines: Sequence[Line], found: Sequence[Answer]) -> str:

@@ -19,6 +19,7 @@ from fedmgda.paper import (
     export_study,
     load_study,
     plan_study,
+    preamble,
     write_report,
 )
 from fedmgda.paper._comparison import compare
@@ -278,6 +279,18 @@ def test_an_unfinished_row_is_shown_as_far_as_it_came_and_not_compared(study, fo
     (tmp_path / groups["FedAvg"][1].run.folder_name / "DONE").touch()
     results = read_results(plan_study(study, SETTING), tmp_path)
     assert [r.run.seed for r in by_cell(results)[("variant", "FedAvg"),]] == [2]
+
+
+def test_a_row_with_fewer_seeds_than_asked_for_is_named(study, folder, tmp_path):
+    copy_unfinished(study, folder, tmp_path)
+    for run in plan_study(study, SETTING):
+        if (run.cell["variant"], run.seed) != ("FedAvg", 2):
+            (tmp_path / run.folder_name / "DONE").touch()
+    lines = write_report(study, SETTING, tmp_path).lines
+    (named,) = [text for text in preamble(study, SETTING, lines) if "asked for" in text]
+    assert "Fewer have results in FedAvg (1): " in named
+    whole = write_report(study, SETTING, folder).lines
+    assert not any("asked for" in text for text in preamble(study, SETTING, whole))
 
 
 def test_what_is_published_is_small_whole_and_always_the_same(study, folder, tmp_path):
