@@ -22,9 +22,9 @@ class Difference:
     Attributes:
         n: How many seeds.
         mean: NaN for none.
-        low: The lower end of the interval; NaN for fewer than two seeds.
+        low: The lower end of the interval; NaN where there is none.
         high: The upper end.
-        p: Of the two-sided test that the true mean is zero; NaN for fewer than two seeds.
+        p: Of the two-sided test that the true mean is zero; NaN where there is none.
     """
 
     n: int
@@ -45,7 +45,9 @@ def paired_difference(
     """Compare two variants seed by seed: the same seed gives both the same data and cohorts.
 
     The interval is Student's t for the mean of the differences. It takes them for independent and
-    roughly normal, and knows nothing of how many comparisons are made.
+    roughly normal, and knows nothing of how many comparisons are made. There is none for fewer than
+    two seeds, nor where all differences are equal: scores that come in steps do that by chance, and
+    their spread then says nothing.
 
     Args:
         first: For each seed its value.
@@ -59,14 +61,13 @@ def paired_difference(
     gaps = np.array([first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())])
     gaps = gaps[np.isfinite(gaps)]
     n, mean = len(gaps), float(gaps.mean()) if len(gaps) else math.nan
-    if n < 2:
+    error = float(gaps.std(ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    if not error > 1e-9 * abs(mean):  # also where the mean is NaN
         return Difference(n=n, mean=mean, low=math.nan, high=math.nan, p=math.nan)
     from scipy.stats import t  # noqa: PLC0415 (comes with scikit-learn, which is optional)
 
-    error = float(gaps.std(ddof=1)) / math.sqrt(n)
     half = float(t.ppf(0.5 + confidence / 2, n - 1)) * error
-    ratio = abs(mean) / error if error else math.inf if mean else 0.0
-    p = 2.0 * float(t.sf(ratio, n - 1))
+    p = 2.0 * float(t.sf(abs(mean) / error, n - 1))
     return Difference(n=n, mean=mean, low=mean - half, high=mean + half, p=p)
 
 

@@ -56,9 +56,14 @@ def test_a_wider_confidence_has_a_wider_interval():
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
-def test_equal_differences_leave_no_doubt():
-    assert paired_difference(by_seed([2.0, 3.0]), by_seed([1.0, 2.0])).p == 0.0
-    assert paired_difference(by_seed([2.0, 3.0]), by_seed([2.0, 3.0])).p == 1.0
+@pytest.mark.parametrize("gap", [0.0, 1.0, 19 / 6])
+def test_equal_differences_have_no_spread_to_judge_by(gap):
+    first = by_seed([2.0, 3.0, 5.0])
+    found = paired_difference({seed: value + gap for seed, value in first.items()}, first)
+    assert found.mean == pytest.approx(gap)
+    assert math.isnan(found.low)
+    assert math.isnan(found.p)
+    assert not found.excludes_zero
 
 
 P_VALUES = st.lists(st.floats(0.0, 1.0), min_size=1, max_size=12)
