@@ -21,6 +21,7 @@ from fedmgda.paper import (
     default_folder,
     export_study,
     load_study,
+    parse_seeds,
     plan_study,
     run_command,
     write_report,
@@ -40,7 +41,12 @@ _TRIES, _PAUSE = 30, 2.0  # how often, and after how many seconds, a locked run 
 def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     name: Annotated[str, typer.Argument(help="A table or figure, or: list", metavar="ID")],
     seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, help="How many seeds; the paper's if not given.")
+        str | None,
+        typer.Option(
+            "--seeds",
+            metavar="N|A-B",
+            help="How many seeds, or from which to which; the paper's if not given.",
+        ),
     ] = None,
     rounds: Annotated[
         int | None,
@@ -92,7 +98,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     refuse_others(name, options, _applicable(study, options))
     setting = Setting(
         compat=followed,
-        seeds=seeds,
+        seeds=None if seeds is None else parse_seeds(seeds),
         rounds=rounds,
         rows=tuple(rows or ()),
         changes=tuple(config or ()),

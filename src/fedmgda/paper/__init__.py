@@ -7,7 +7,7 @@ from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._published import Number, published_number
 from fedmgda.paper._questions import Answer
 from fedmgda.paper._report import Report, write_report
-from fedmgda.paper._setting import Setting, default_folder, plan_study, run_command
+from fedmgda.paper._setting import Setting, default_folder, parse_seeds, plan_study, run_command
 from fedmgda.paper._statistics import Difference, holm, paired_difference
 from fedmgda.paper._study import STUDIES, Study, load_study
 from fedmgda.paper._text import STARS, answers_lines, line_cells, preamble, reasons_of
@@ -36,6 +36,7 @@ __all__ = [
     "line_cells",
     "load_study",
     "paired_difference",
+    "parse_seeds",
     "plan_study",
     "preamble",
     "published_number",

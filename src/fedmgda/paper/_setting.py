@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shlex
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,7 @@ __all__ = [
     "Compat",
     "Setting",
     "default_folder",
+    "parse_seeds",
     "plan_study",
     "run_command",
     "seeds_of",
@@ -43,7 +45,7 @@ class Setting:
 
     Attributes:
         compat: Whether runs follow the paper's text or the authors' released code.
-        seeds: How many seeds, the study's own first; None takes those.
+        seeds: How many seeds, the study's own first, or exactly which; None takes the study's.
         rounds: How many rounds; None takes the study's.
         rows: Labels of variants, or values of the grid, to run alone: any of those named on an
             axis, and all axes together. Empty takes all.
@@ -51,14 +53,14 @@ class Setting:
     """
 
     compat: Compat = "paper"
-    seeds: int | None = None
+    seeds: int | range | None = None
     rounds: int | None = None
     rows: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name, value in (("seeds", self.seeds), ("rounds", self.rounds)):
-            if value is not None and value < 1:
+            if isinstance(value, int) and value < 1:
                 raise SpecError(f"{name} must be at least 1, got {value}.")
         for change in self.changes:
             key = change.partition("=")[0].strip().partition(".")[0]
@@ -85,17 +87,44 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
 
 
 def seeds_of(study: Study, setting: Setting) -> list[int]:
-    """Return the seeds: the study's own, cut or continued with the numbers after the largest.
+    """Return the seeds: those named, or the study's own, cut or continued after the largest.
 
     >>> from fedmgda.paper import load_study
     >>> seeds_of(load_study("cifar-user-1"), Setting(seeds=5))
     [1, 5000, 6000, 9000, 9001]
+    >>> seeds_of(load_study("cifar-user-1"), Setting(seeds=range(6, 9)))
+    [6, 7, 8]
     """
     own = list(study.sweep.get("sweep", {}).get("seeds", []))
     if setting.seeds is None or not own:
         return own
+    if isinstance(setting.seeds, range):
+        return list(setting.seeds)
     more = range(max(own) + 1, max(own) + 1 + max(0, setting.seeds - len(own)))
     return [*own, *more][: setting.seeds]
+
+
+def parse_seeds(text: str) -> int | range:
+    """Read what `--seeds` takes: a number of seeds, or the first and the last one.
+
+    >>> parse_seeds("5"), parse_seeds("6-15")
+    (5, range(6, 16))
+
+    Raises:
+        SpecError: If it is neither.
+    """
+    found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", text.strip(), re.ASCII)
+    first, last = (int(part) if part else None for part in found.groups()) if found else (0, None)
+    if first is None or (last is None and first < 1) or (last is not None and last < first):
+        raise SpecError(
+            f"--seeds must be a number of seeds, or a range from the first to the last as in 6-15, "
+            f"got {text!r}."
+        )
+    return first if last is None else range(first, last + 1)
+
+
+def _seeds_text(seeds: int | range) -> str:
+    return str(seeds) if isinstance(seeds, int) else f"{seeds.start}-{seeds.stop - 1}"
 
 
 def default_folder(study: Study, setting: Setting) -> Path:
@@ -108,6 +137,8 @@ def default_folder(study: Study, setting: Setting) -> Path:
     name = f"{study.runs or study.name}-{setting.compat}"
     if setting.rounds is not None and setting.rounds != study.rounds:
         name += f"-rounds{setting.rounds}"
+    if isinstance(setting.seeds, range):
+        name += f"-seeds{_seeds_text(setting.seeds)}"  # a report apart: never pooled with others
     if setting.changes:
         name += "-" + hashlib.sha256("\n".join(setting.changes).encode()).hexdigest()[:8]
     return REPRODUCED / name
@@ -124,8 +155,8 @@ def run_command(study: Study, setting: Setting, folder: Path) -> str:
     words = ["fedmgda", "reproduce", study.name]
     if setting.compat != "paper":
         words += ["--compat", setting.compat]
-    for option, value in (("--rounds", setting.rounds), ("--seeds", setting.seeds)):
-        words += [] if value is None else [option, str(value)]
+    words += [] if setting.rounds is None else ["--rounds", str(setting.rounds)]
+    words += [] if setting.seeds is None else ["--seeds", _seeds_text(setting.seeds)]
     words += [word for row in setting.rows for word in ("-r", row)]
     words += [word for change in setting.changes for word in ("-c", change)]
     if folder != default_folder(study, setting):

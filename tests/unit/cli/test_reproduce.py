@@ -9,7 +9,7 @@ from fedmgda.paper import plan_study
 from tiny import run_tiny, short, tiny_study
 
 OPTIONS = {
-    "--seeds": {"seeds": 1}, "--rounds": {"rounds": 3}, "--compat": {"compat": "paper"},
+    "--seeds": {"seeds": "1"}, "--rounds": {"rounds": 3}, "--compat": {"compat": "paper"},
     "--row": {"rows": ["FedAvg"]}, "--config": {"config": ["seed=1"]}, "--jobs": {"jobs": 1},
     "--report": {"report": True}, "--measure": {"measure": True},
 }  # fmt: skip
@@ -78,9 +78,9 @@ def test_an_unfinished_report_names_the_command_that_goes_on(tmp_path, monkeypat
     runs = plan_study(study, short(seeds=2))
     rows = (runs[0].cell["variant"],)
     run_tiny(study, short(seeds=1, rows=rows), tmp_path / "out")
-    reproduce(study.name, seeds=2, rounds=3, folder=tmp_path / "out", rows=[*rows], report=True)
+    reproduce(study.name, seeds="2", rounds=3, folder=tmp_path / "out", rows=[*rows], report=True)
     said = capsys.readouterr().err
     assert f"go on with: fedmgda reproduce adult-bias --rounds 3 --seeds 2 -r '{rows[0]}'" in said
     assert f"--out {tmp_path / 'out'}" in said
-    reproduce(study.name, seeds=1, rounds=3, folder=tmp_path / "out", rows=[*rows], report=True)
+    reproduce(study.name, seeds="1", rounds=3, folder=tmp_path / "out", rows=[*rows], report=True)
     assert "go on with" not in capsys.readouterr().err

@@ -4,7 +4,14 @@ from pathlib import Path
 import pytest
 
 from fedmgda._errors import SpecError
-from fedmgda.paper import Setting, default_folder, load_study, plan_study, run_command
+from fedmgda.paper import (
+    Setting,
+    default_folder,
+    load_study,
+    parse_seeds,
+    plan_study,
+    run_command,
+)
 from fedmgda.paper._setting import seeds_of
 
 STUDY = load_study("cifar-user-1")
@@ -17,6 +24,20 @@ STUDY = load_study("cifar-user-1")
 )  # fmt: skip
 def test_more_seeds_keep_those_there_were(number, seeds):
     assert seeds_of(STUDY, Setting(seeds=number)) == seeds
+
+
+def test_a_range_of_seeds_is_taken_as_it_stands_and_kept_apart():
+    setting = Setting(seeds=parse_seeds("6-15"))
+    assert seeds_of(STUDY, setting) == list(range(6, 16))
+    folder = default_folder(STUDY, setting)
+    assert folder.name == "cifar-user-1-paper-seeds6-15", "never pooled with the study's own seeds"
+    assert run_command(STUDY, setting, folder) == "fedmgda reproduce cifar-user-1 --seeds 6-15"
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "9-8", "1-", "a", "1-2-3", "", "1,2", "9" * 30])
+def test_what_is_no_number_and_no_range_of_seeds_is_refused(text):
+    with pytest.raises(SpecError, match="--seeds must be a number of seeds, or a range"):
+        parse_seeds(text)
 
 
 def test_rounds_reach_every_run_and_with_them_the_horizon_of_the_decay():
