@@ -66,11 +66,11 @@ def bench_gramian(m: int, d: int, repeats: int) -> dict[str, Any]:
 def server_round(updates: NDArray[np.float32]) -> Callable[[], object]:
     """Return a round whose clients answer at once: gate, Gram matrix, QP and step remain."""
     m, d = updates.shape
-    cohort = Cohort(
-        client_ids=tuple(range(m)), updates=updates, num_examples=np.ones(m), losses=np.ones(m)
-    )
+    # A new cohort in every call: one that is used again knows its Gram matrix already.
     federation = Federation(
-        train_cohort=lambda _params, _ids, _round_num: cohort,
+        train_cohort=lambda _params, ids, _round_num: Cohort(
+            client_ids=ids, updates=updates, num_examples=np.ones(m), losses=np.ones(m)
+        ),
         rule=FedMGDA(),
         sampler=UniformSampler(num_clients=m, per_round=m),
         num_clients=m,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from fedmgda import Cohort
+from fedmgda import Cohort, values
 from fedmgda.rules import AFL, FedAvg, FedMGDA, QFedAvg
 
 RULES = {
@@ -34,7 +34,13 @@ def cohort_of(updates, *, losses=None, num_examples=None, dtype=np.float64):
 
 
 def aggregate(rule, cohort, num_clients=None):
-    return rule.step(cohort, rule.init(num_clients or max(cohort.client_ids) + 1))[0]
+    return step(rule, cohort, rule.init(num_clients or max(cohort.client_ids) + 1))[0]
+
+
+def step(rule, cohort, state):
+    """Weigh and combine as the engine does; return the aggregate and the new state."""
+    weighing, after = rule.weigh(cohort, state, 1)
+    return values.aggregate(cohort, weighing), after
 
 
 @st.composite

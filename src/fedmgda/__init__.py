@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 
 _HOME = {
     "AFL": "rules",
-    "Aggregate": "_types",
-    "Cohort": "_types",
+    "Aggregate": "values",
+    "Cohort": "values",
     "FedAvg": "rules",
     "FedMGDA": "rules",
     "FederatedData": "data",

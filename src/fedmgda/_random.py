@@ -18,6 +18,7 @@ class Stream(IntEnum):
     PARTITION = 3
     LOCAL_SPLIT = 4
     SYNTHETIC = 5
+    ATTACK = 6
 
 
 def generator(seed: int, stream: Stream, *key: int) -> np.random.Generator:

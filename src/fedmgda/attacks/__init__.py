@@ -1,5 +1,21 @@
 """What malicious clients do: to the loss they train on, or to what they report."""
 
-from fedmgda.attacks._attack import Attack, BiasLoss, ScaleLoss, ScaleUpdate, under_attack
+from fedmgda.attacks._attack import (
+    Attack,
+    BiasLoss,
+    GeneratorOf,
+    ScaleLoss,
+    ScaleUpdate,
+    rows_of,
+    under_attack,
+)
 
-__all__ = ["Attack", "BiasLoss", "ScaleLoss", "ScaleUpdate", "under_attack"]
+__all__ = [
+    "Attack",
+    "BiasLoss",
+    "GeneratorOf",
+    "ScaleLoss",
+    "ScaleUpdate",
+    "rows_of",
+    "under_attack",
+]

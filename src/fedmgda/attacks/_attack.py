@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, final
 
 import numpy as np
+
+from fedmgda._errors import SpecError
+from fedmgda._random import Stream, generator
+from fedmgda.values import DenseUpdates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fedmgda._types import Cohort, TrainCohort, Vector
+    from fedmgda._types import Matrix, Vector
+    from fedmgda.values import Cohort, TrainCohort
 
-__all__ = ["Attack", "BiasLoss", "ScaleLoss", "ScaleUpdate", "under_attack"]
+__all__ = [
+    "Attack",
+    "BiasLoss",
+    "GeneratorOf",
+    "ScaleLoss",
+    "ScaleUpdate",
+    "rows_of",
+    "under_attack",
+]
+
+GeneratorOf: TypeAlias = Callable[[int], np.random.Generator]
+"""The generator of a client in the round at hand."""
 
 
 class Attack(ABC):
@@ -27,8 +45,15 @@ class Attack(ABC):
         return {}
 
     @abstractmethod
-    def tamper(self, cohort: Cohort) -> Cohort:
-        """Return what the server sees instead of what the clients did."""
+    def tamper(self, cohort: Cohort, params: Vector, generator: GeneratorOf) -> Cohort:
+        """Return what the server sees instead of what the clients did.
+
+        Args:
+            cohort: What the clients did.
+            params: The model they received, of shape `(d + num_buffers,)`.
+            generator: For a client id, a generator of its own for this round: whatever an attack
+                draws, it draws again after a crash.
+        """
 
     def rows(self, cohort: Cohort) -> list[int]:
         """Return the rows of the malicious clients."""
@@ -53,8 +78,9 @@ class ScaleLoss(Attack):
         """The factor, for each malicious client: training itself is attacked."""
         return dict.fromkeys(self.clients, self.factor)
 
-    def tamper(self, cohort: Cohort) -> Cohort:
+    def tamper(self, cohort: Cohort, params: Vector, generator: GeneratorOf) -> Cohort:
         """Return the cohort as it is: the client has already trained on, and reported, its lie."""
+        del params, generator
         return cohort
 
 
@@ -71,8 +97,9 @@ class BiasLoss(Attack):
     clients: tuple[int, ...]
     bias: float = 1.0
 
-    def tamper(self, cohort: Cohort) -> Cohort:
+    def tamper(self, cohort: Cohort, params: Vector, generator: GeneratorOf) -> Cohort:
         """Add the bias to the malicious clients' losses."""
+        del params, generator
         losses = np.array(cohort.losses)
         losses[self.rows(cohort)] += self.bias
         return replace(cohort, losses=losses)
@@ -91,18 +118,34 @@ class ScaleUpdate(Attack):
     clients: tuple[int, ...]
     factor: float = 10.0
 
-    def tamper(self, cohort: Cohort) -> Cohort:
+    def tamper(self, cohort: Cohort, params: Vector, generator: GeneratorOf) -> Cohort:
         """Scale the malicious clients' rows in a copy of the matrix."""
-        updates = cohort.updates.copy()
+        del params, generator
+        rows, updates = self.rows(cohort), rows_of(cohort).copy()
+        buffers = None if cohort.buffers is None else cohort.buffers.copy()
         with np.errstate(over="ignore"):  # an infinite update is the gate's business
-            updates[self.rows(cohort)] *= updates.dtype.type(self.factor)
-        return replace(cohort, updates=updates)
+            for part in (updates, buffers):
+                if part is not None:
+                    part[rows] *= part.dtype.type(self.factor)
+        return replace(cohort, updates=DenseUpdates(updates), buffers=buffers)
 
 
-def under_attack(train_cohort: TrainCohort, attack: Attack) -> TrainCohort:
+def rows_of(cohort: Cohort) -> Matrix:
+    """Return the updates as a matrix, of shape `(m, d)`, which an attack on them needs.
+
+    Raises:
+        SpecError: If they are not in memory.
+    """
+    if not isinstance(cohort.updates, DenseUpdates):
+        raise SpecError("An attack on updates needs them in memory; keep fewer clients or none.")
+    return cohort.updates.rows
+
+
+def under_attack(train_cohort: TrainCohort, attack: Attack, seed: int) -> TrainCohort:
     """Return the training function as the server meets it when some clients are malicious."""
 
     def train(params: Vector, client_ids: tuple[int, ...], round_num: int) -> Cohort:
-        return attack.tamper(train_cohort(params, client_ids, round_num))
+        cohort = train_cohort(params, client_ids, round_num)
+        return attack.tamper(cohort, params, partial(generator, seed, Stream.ATTACK, round_num))
 
     return train

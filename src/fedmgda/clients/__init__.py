@@ -15,7 +15,7 @@
 ...     data=data, build_model=partial(linear, 1, 2), training=LocalTraining(), seed=3
 ... ) as clients:
 ...     cohort = clients.train_cohort(clients.initial_params(), (1, 0), round_num=1)
->>> cohort.client_ids, cohort.updates.shape
+>>> cohort.client_ids, cohort.updates.rows.shape
 ((1, 0), (2, 4))
 """
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from fedmgda._errors import FedmgdaError
-from fedmgda._types import Cohort, Failure
 from fedmgda.clients._bench import Bench, Outcome, Settings, Task
 from fedmgda.clients._checks import check_settings
 from fedmgda.clients._engines import choose_engine
 from fedmgda.clients._evaluation import Evaluation
 from fedmgda.clients._objective import gather
 from fedmgda.models import initial_vector, takes_channels_last
+from fedmgda.values import Cohort, DenseUpdates, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -130,9 +130,11 @@ class ClientPool:
         outcomes, rows = self._run(task, params, client_ids)
         done = [i for i, outcome in enumerate(outcomes) if outcome.reason is None]
         ids = tuple(int(client_ids[i]) for i in done)
+        rows = rows.copy() if len(done) == len(outcomes) else rows[done]
         return Cohort(
             client_ids=ids,
-            updates=rows if len(done) == len(outcomes) else rows[done],
+            updates=DenseUpdates(rows[:, : self.num_params]),
+            buffers=rows[:, self.num_params :] if self.num_buffers else None,
             num_examples=np.array([len(self._data.train[i]) for i in ids], dtype=np.float64),
             losses=np.array([outcomes[i].loss for i in done], dtype=np.float64),
             local_losses=np.array([outcomes[i].local_loss for i in done], dtype=np.float64),

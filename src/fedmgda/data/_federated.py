@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+
+from fedmgda._types import Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +17,6 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices
 
 __all__ = ["FederatedData", "Pixels", "Split"]
-
-Split: TypeAlias = Literal["train", "validation", "test"]
 
 
 @final

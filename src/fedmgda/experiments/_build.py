@@ -123,7 +123,9 @@ def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federati
     # As many always-on clients as take part: nobody else is ever drawn.
     always_on = spec.clients.only or (attack.clients if attack and spec.attack.always_on else ())
     return Federation(
-        train_cohort=under_attack(pool.train_cohort, attack) if attack else pool.train_cohort,
+        train_cohort=under_attack(pool.train_cohort, attack, spec.seed)
+        if attack
+        else pool.train_cohort,
         rule=build_rule(spec),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
@@ -133,7 +135,6 @@ def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federati
         seed=spec.seed,
         num_buffers=pool.num_buffers,
         max_failed_rounds=spec.engine.max_failed_rounds,
-        average_iterates=bool(spec.rule.average_iterates),
     )
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["not_real", "not_text", "not_whole", "unlike"]
+__all__ = ["not_an_array", "not_real", "not_text", "not_whole"]
 
 
 def not_whole(name: str, value: object) -> str | None:
@@ -32,14 +32,12 @@ def not_text(name: str, value: object) -> str | None:
     return None if isinstance(value, str) else f"{name} is a {type(value).__name__}, not a string"
 
 
-def unlike(
-    name: str, array: object, shape: tuple[int, ...], dtype: np.dtype[Any] | None = None
+def not_an_array(
+    name: str, value: object, shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> str | None:
-    """Say why a value is not an array of exactly this shape and dtype; None is any real dtype."""
-    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
-        return f"{name} is a {type(array).__name__}, not a plain array"
-    fits = array.dtype.kind in "iuf" if dtype is None else array.dtype == dtype
-    if fits and array.shape == shape:
+    """Say why a value is not an array of exactly this shape and dtype."""
+    if not isinstance(value, np.ndarray) or isinstance(value, np.ma.MaskedArray):
+        return f"{name} is a {type(value).__name__}, not a plain array"
+    if value.dtype == dtype and value.shape == shape:
         return None
-    wanted = "real" if dtype is None else dtype
-    return f"{name} is {array.dtype} of shape {array.shape}, not {wanted} of shape {shape}"
+    return f"{name} is {value.dtype} of shape {value.shape}, not {dtype} of shape {shape}"

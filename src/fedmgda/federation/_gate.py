@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from fedmgda._types import Cohort, Failure
-from fedmgda.federation._forms import not_real, not_text, not_whole, unlike
+from fedmgda.federation._forms import not_an_array, not_real, not_text, not_whole
+from fedmgda.values import Cohort, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +32,8 @@ class Reply:
         update: g_i, which should be a vector like the model; anything is accepted here.
         num_examples: The number of training examples the client claims.
         loss: The loss the client claims for the model it received.
+        local_loss: The mean of the batch losses it claims to have seen while it trained.
+        buffers: How its float buffers moved, a vector; None where the model has none.
         run: Which run it answers; replies to other runs are ignored.
     """
 
@@ -41,11 +42,17 @@ class Reply:
     update: Any
     num_examples: Any
     loss: Any
+    local_loss: Any = float("nan")
+    buffers: Any = None
     run: str = ""
 
 
 def collect(
-    replies: Iterable[Reply], params: Vector, sampled: tuple[int, ...], key: tuple[str, int]
+    replies: Iterable[Reply],
+    params: Vector,
+    sampled: tuple[int, ...],
+    key: tuple[str, int],
+    num_buffers: int = 0,
 ) -> Cohort:
     """Make a cohort of replies that arrived one by one, over whatever wire.
 
@@ -55,9 +62,11 @@ def collect(
 
     Args:
         replies: The replies in any order; rows come out in the order of `sampled`.
-        params: The model that was sent, of shape `(d,)`: an update must match it exactly.
+        params: The model that was sent, of shape `(d + num_buffers,)`: an update, and the buffers
+            beside it, must match it exactly.
         sampled: The clients that were asked.
         key: The run and the round that is being collected.
+        num_buffers: How many entries at the tail of the model are float buffers.
     """
     first: dict[int, Reply] = {}
     failures = []
@@ -65,7 +74,7 @@ def collect(
         reason = (
             _unreadable(reply)
             or _misplaced(reply, first, sampled, key)
-            or _malformed(reply, params)
+            or _malformed(reply, params, num_buffers)
         )
         if reason is None:
             first[reply.client_id] = reply
@@ -76,72 +85,80 @@ def collect(
     failures += [Failure(client_id=i, reason="no reply") for i in sampled if i not in heard]
     clients = tuple(i for i in sampled if i in first)
     rows = [first[i] for i in clients]
+    updates = np.array([reply.update for reply in rows], params.dtype)
+    buffers = np.array([reply.buffers for reply in rows] if num_buffers else (), params.dtype)
     return Cohort(
         client_ids=clients,
-        updates=np.array([reply.update for reply in rows], params.dtype).reshape(-1, len(params)),
+        updates=updates.reshape(-1, len(params) - num_buffers),
         num_examples=np.array([float(reply.num_examples) for reply in rows]),
         losses=np.array([float(reply.loss) for reply in rows]),
+        local_losses=np.array([float(reply.local_loss) for reply in rows]),
+        buffers=buffers.reshape(-1, num_buffers) if num_buffers else None,
         failures=tuple(failures),
     )
 
 
 def admit(
-    cohort: Cohort, params: Vector, sampled: tuple[int, ...]
+    cohort: Cohort, params: Vector, sampled: tuple[int, ...], num_buffers: int = 0
 ) -> tuple[Cohort, tuple[Failure, ...]]:
     """Split a cohort into what a rule may use and what is quarantined for the round, with reasons.
+
+    Args:
+        cohort: What came back.
+        params: The model that was sent, of shape `(d + num_buffers,)`.
+        sampled: The clients that were asked.
+        num_buffers: How many entries at the tail of the model are float buffers.
 
     Returns:
         The cohort of the good rows, and all failures: those the cohort brought and those found
         here.
     """
-    m, d = len(cohort.client_ids), len(params)
-    unusable = (
-        unlike("updates", cohort.updates, (m, d), params.dtype)
-        or unlike("num_examples", cohort.num_examples, (m,))
-        or unlike("losses", cohort.losses, (m,))
-        or (cohort.local_losses is not None and unlike("local_losses", cohort.local_losses, (m,)))
-        or None
-    )
-    senders = [_sender(client) for client in cohort.client_ids]
-    reasons = [unusable or _refusal(cohort, senders, row, sampled) for row in range(m)]
+    ids, m = cohort.client_ids, len(cohort.client_ids)
+    misfit = _misfit(cohort, params, num_buffers)
+    faults = [None] * m if misfit else _faults(cohort)
+    reasons = [misfit or _refusal(cohort, row, sampled, faults[row]) for row in range(m)]
     found = tuple(
-        Failure(client_id=sender, reason=reason)
-        for sender, reason in zip(senders, reasons, strict=True)
+        Failure(client_id=client_id, reason=reason)
+        for client_id, reason in zip(ids, reasons, strict=True)
         if reason is not None
     )
-    if unusable is None:
+    if misfit is None:
         good = cohort.select(np.array([reason is None for reason in reasons], dtype=bool))
     else:
         good = collect((), params, (), ("", 0))
     return good, cohort.failures + found
 
 
-def _refusal(cohort: Cohort, senders: list[int], row: int, sampled: tuple[int, ...]) -> str | None:
-    reason = not_whole("client_id", cohort.client_ids[row])
-    if reason is None and senders[row] not in sampled:
-        reason = "not asked in this round"
-    if reason is None and senders[row] in senders[:row]:
-        reason = "duplicate reply"
-    return (
-        reason
-        or _bad_update(cohort.updates[row])
-        or _bad_claims(float(cohort.num_examples[row]), float(cohort.losses[row]))
-    )
+def _misfit(cohort: Cohort, params: Vector, num_buffers: int) -> str | None:
+    """Say why no row of the cohort can be about this model."""
+    d, updates, buffers = len(params) - num_buffers, cohort.updates, cohort.buffers
+    if updates.num_rows and (updates.num_columns != d or updates.dtype != params.dtype):
+        return (
+            f"updates are {updates.dtype} of length {updates.num_columns}, "
+            f"not {params.dtype} of length {d}"
+        )
+    width = 0 if buffers is None else buffers.shape[1]
+    return None if width == num_buffers else f"{width} buffers came back, not {num_buffers}"
 
 
-def _bad_update(update: Vector) -> str | None:
-    # A square is finite only if all entries are, and costs one pass without a temporary; only
-    # where it is not are they looked at one by one.
-    with np.errstate(over="ignore", invalid="ignore"):
-        square = np.vdot(update, update)
-    if np.isfinite(square):
-        return None
-    if not np.isfinite(update).all():
-        counts = Counter({"NaN": int(np.isnan(update).sum()), "Inf": int(np.isinf(update).sum())})
-        kind, number = counts.most_common(1)[0]
-        return f"{number} {kind} in the update"
-    # The Gram matrix is in float64, which holds the square of every float32.
-    return "the square of the update is beyond float64" if update.dtype == np.float64 else None
+def _faults(cohort: Cohort) -> list[str | None]:
+    """Return for each row why its numbers cannot be used."""
+    faults = cohort.updates.faults()
+    if cohort.buffers is None:
+        return faults
+    return [
+        fault or (None if np.isfinite(moved).all() else "NaN or Inf in the buffers")
+        for fault, moved in zip(faults, cohort.buffers, strict=True)
+    ]
+
+
+def _refusal(cohort: Cohort, row: int, sampled: tuple[int, ...], fault: str | None) -> str | None:
+    client_id = cohort.client_ids[row]
+    if client_id not in sampled:
+        return "not asked in this round"
+    if client_id in cohort.client_ids[:row]:
+        return "duplicate reply"
+    return fault or _bad_claims(float(cohort.num_examples[row]), float(cohort.losses[row]))
 
 
 def _bad_claims(count: float, loss: float) -> str | None:
@@ -172,11 +189,18 @@ def _misplaced(
     return "duplicate reply" if reply.client_id in first else None
 
 
-def _malformed(reply: Reply, params: Vector) -> str | None:
+def _malformed(reply: Reply, params: Vector, num_buffers: int) -> str | None:
+    d = len(params) - num_buffers
     return (
-        unlike("update", reply.update, params.shape, params.dtype)
+        not_an_array("update", reply.update, (d,), params.dtype)
+        or (
+            not_an_array("buffers", reply.buffers, (num_buffers,), params.dtype)
+            if num_buffers
+            else None
+        )
         or not_real("num_examples", reply.num_examples)
         or not_real("loss", reply.loss)
+        or not_real("local_loss", reply.local_loss)
     )
 
 

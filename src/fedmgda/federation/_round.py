@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda._blas import blas_threads
-from fedmgda._errors import FederationStalledError
+from fedmgda._errors import FederationStalledError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda.federation._gate import admit
 from fedmgda.federation._schedules import Constant, Schedule
 from fedmgda.federation._state import RoundRecord, ServerState
 from fedmgda.rules import center_weights
+from fedmgda.values import DenseUpdates, aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedmgda._types import Aggregate, Cohort, RuleState, TrainCohort, Vector
+    from fedmgda._types import RuleState, Vector
     from fedmgda.federation._sampling import Sampler
     from fedmgda.rules import Rule
+    from fedmgda.values import Aggregate, Cohort, TrainCohort
 
 __all__ = ["Federation", "initial_state", "run_round", "simulate"]
 
@@ -42,7 +44,6 @@ class Federation:
         num_buffers: How many entries at the tail of a vector are float buffers (batch norm): they
             are averaged with λ0 and never enter a norm or a Gram matrix.
         max_failed_rounds: After so many rounds in a row without a usable update the run stops.
-        average_iterates: Whether the model is the mean of the iterates.
     """
 
     train_cohort: TrainCohort
@@ -53,7 +54,6 @@ class Federation:
     seed: int = 0
     num_buffers: int = 0
     max_failed_rounds: int = 5
-    average_iterates: bool = False
 
 
 def initial_state(federation: Federation, params: Vector) -> ServerState:
@@ -62,7 +62,7 @@ def initial_state(federation: Federation, params: Vector) -> ServerState:
         round_num=0,
         params=params,
         rule_state=federation.rule.init(federation.num_clients),
-        average=np.zeros(len(params)) if federation.average_iterates else None,
+        average=np.zeros(len(params)) if federation.rule.average_iterates else None,
     )
 
 
@@ -100,16 +100,16 @@ def run_round(federation: Federation, server: ServerState) -> tuple[ServerState,
     replies = federation.train_cohort(server.params, sampled, round_num)
     clock.lap("train")
     with blas_threads(len(sampled) ** 2 * len(server.params)):
-        cohort, quarantined = admit(replies, server.params, sampled)
+        cohort, quarantined = admit(replies, server.params, sampled, federation.num_buffers)
         clock.lap("gate")
-        server, aggregate, server_lr, failed = _advance(federation, server, cohort)
+        server, step, server_lr, failed = _advance(federation, server, cohort)
         clock.lap("aggregate")
     return server, RoundRecord(
         round_num=round_num,
         sampled=sampled,
         cohort=cohort,
         quarantined=quarantined,
-        aggregate=aggregate,
+        aggregate=step,
         server_lr=server_lr,
         failed=failed,
         seconds=clock.seconds,
@@ -121,20 +121,25 @@ def _advance(
 ) -> tuple[ServerState, Aggregate | None, float, str | None]:
     if not cohort.client_ids:
         return _stay(server), None, 0.0, "no client returned a usable update"
-    d = len(server.params) - federation.num_buffers
-    trained = replace(cohort, updates=cohort.updates[:, :d])
-    aggregate, rule_state = federation.rule.step(trained, server.rule_state)
-    server_lr = federation.schedule(server.round_num + 1, trained)
+    rule, round_num = federation.rule, server.round_num + 1
+    if rule.needs_rows and not isinstance(cohort.updates, DenseUpdates):
+        raise SpecError(
+            f"{type(rule).__name__} needs the updates themselves, and here only their products are "
+            "known; use a rule that weighs."
+        )
+    weighing, rule_state = rule.weigh(cohort, server.rule_state, round_num)
+    step = aggregate(cohort, weighing)  # Alg. 1, line 7
+    server_lr = federation.schedule(round_num, cohort)
     params = server.params.copy()
+    d = len(params) - federation.num_buffers
     with np.errstate(over="ignore", invalid="ignore"):
-        params[:d] -= server_lr * aggregate.direction
-        if federation.num_buffers:
+        params[:d] -= server_lr * step.direction
+        if cohort.buffers is not None:
             lam0 = center_weights("uniform", cohort.num_examples)
-            params[d:] -= lam0 @ cohort.updates[:, d:].astype(np.float64)
+            params[d:] -= lam0 @ cohort.buffers.astype(np.float64)
     if not np.isfinite(params).all():
         return _stay(server), None, server_lr, "the step left the range of the model's numbers"
-    moved = _move(server, params, rule_state)
-    return moved, aggregate, server_lr, None
+    return _move(server, params, rule_state), step, server_lr, None
 
 
 def _stay(server: ServerState) -> ServerState:

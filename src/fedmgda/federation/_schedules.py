@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from fedmgda._types import Cohort
+    from fedmgda.values import Cohort
 
 __all__ = ["Constant", "Harmonic", "MedianNorm", "PaperDecay", "Schedule"]
 
@@ -81,5 +81,4 @@ class MedianNorm:
     def __call__(self, round_num: int, cohort: Cohort) -> float:
         """Return the step for a cohort."""
         del round_num
-        norms = [float(np.linalg.norm(row.astype(np.float64))) for row in cohort.updates]
-        return self.server_lr * float(np.median(norms))
+        return self.server_lr * float(np.median(cohort.updates.norms()))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fedmgda._types import Aggregate, Cohort, Failure, RuleState, Vector
+    from fedmgda._types import RuleState, Vector
+    from fedmgda.values import Aggregate, Cohort, Failure
 
 __all__ = ["RoundRecord", "ServerState"]
 
@@ -43,15 +44,14 @@ class ServerState:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundRecord:
-    """What happened in one round.
+    """What happened in one round; no later round writes to what it holds.
 
     Attributes:
         round_num: The round, 1 for the first.
         sampled: The clients that were asked.
-        cohort: What remained of their replies after the gate; its matrix may be reused by the next
-            round, the rest stays valid.
+        cohort: What remained of their replies after the gate.
         quarantined: The clients whose reply was refused or never came, with the reason.
-        aggregate: What the rule made of it; None if the round failed.
+        aggregate: What became of it; None if the round failed.
         server_lr: The step of the server.
         failed: Why the model did not move, or None.
         seconds: Wall time by phase.

@@ -13,20 +13,26 @@
 from fedmgda.minnorm._blocks import float64_blocks
 from fedmgda.minnorm._certificate import duality_gap
 from fedmgda.minnorm._constrained import min_norm_constrained
-from fedmgda.minnorm._gramian import gramian, normalized_gramian
+from fedmgda.minnorm._gramian import Products, gramian, normalized_gramian
 from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
 from fedmgda.minnorm._solution import MinNormSolution, Status
 from fedmgda.minnorm._solve import min_norm
+from fedmgda.minnorm._sums import euclidean_norm, inner_products, row_norms, weighted_sum
 
 __all__ = [
     "MinNormSolution",
+    "Products",
     "Status",
     "duality_gap",
+    "euclidean_norm",
     "float64_blocks",
     "gramian",
+    "inner_products",
     "min_norm",
     "min_norm_constrained",
     "normalized_gramian",
     "project_onto_box",
     "project_onto_simplex",
+    "row_norms",
+    "weighted_sum",
 ]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Matrix, Vector
 
-__all__ = ["gramian", "normalized_gramian"]
+__all__ = ["Products", "gramian", "normalized_gramian"]
 
 LONGEST_SUM = 4096  # columns summed in float32 before float64 takes over
 EXACT_PRODUCTS = 2e9  # m * m * d up to which products are formed in float64
@@ -21,6 +22,57 @@ SAFE = (
     2.0**-80,
     2.0**80,
 )  # squared row norms for which float32 products neither over- nor underflow
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Products:
+    """The inner products of rows over powers of two, from which both Gram matrices follow.
+
+    Attributes:
+        products: Of shape `(m, m)`: ⟨g_i, g_j⟩ / 2^(e_i + e_j).
+        norms: Of shape `(m,)`: ‖g_i‖ / 2^e_i.
+        exponents: Of shape `(m,)`: e_i, not zero only where a square could over- or underflow.
+    """
+
+    products: Matrix
+    norms: Vector
+    exponents: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, updates: Matrix) -> Self:
+        """Multiply the rows of a matrix, or of what can be read like one, with each other."""
+        exponents = np.zeros(len(updates), dtype=np.int64)
+        with np.errstate(over="ignore", invalid="ignore"):
+            products, squares = _products(updates, exponents)
+            safe = np.diagonal(products)
+            risky = np.flatnonzero(~((safe >= SAFE[0]) & (safe <= SAFE[1])))
+            for row in risky:  # a plain loop: one row at a time needs no second matrix
+                exponents[row] = np.frexp(np.abs(updates[row]).max(initial=0.0))[1]
+            if exponents.any():
+                products, squares = _products(updates, exponents)
+        return cls(products, np.sqrt(squares), exponents)
+
+    def gramian(self) -> Matrix:
+        """Return K; see `gramian`."""
+        with np.errstate(over="ignore"):
+            matrix: Matrix = np.ldexp(self.products, self.exponents + self.exponents[:, None])
+        if not np.isfinite(matrix).all():
+            row = int(np.argmin(np.isfinite(matrix).sum(axis=1)))
+            raise ValueError(
+                f"updates must be finite with squares in the range of float64, row {row} is not: "
+                "drop it, or use normalized_gramian if it is finite."
+            )
+        return matrix
+
+    def normalized(self) -> tuple[Matrix, Vector]:
+        """Return the Gram matrix of the unit rows, and their norms; see `normalized_gramian`."""
+        root = np.sqrt(np.diagonal(self.products))
+        inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
+        with np.errstate(invalid="ignore"):  # a row that is not finite has a norm that says so
+            matrix = np.clip(self.products * np.outer(inverse, inverse), -1.0, 1.0)
+        np.fill_diagonal(matrix, (root > 0).astype(np.float64))
+        return matrix, np.ldexp(self.norms, self.exponents)
 
 
 def gramian(updates: Matrix) -> Matrix:
@@ -42,16 +94,7 @@ def gramian(updates: Matrix) -> Matrix:
     >>> gramian(np.array([[1.0, 2.0], [4.0, 3.0]], dtype=np.float32)).tolist()
     [[5.0, 10.0], [10.0, 25.0]]
     """
-    products, _, exponents = _scaled_products(_as_floating(updates))
-    with np.errstate(over="ignore"):
-        matrix: Matrix = np.ldexp(products, exponents + exponents[:, None])
-    if not np.isfinite(matrix).all():
-        row = int(np.argmin(np.isfinite(matrix).sum(axis=1)))
-        raise ValueError(
-            f"updates must be finite with squares in the range of float64, row {row} is not: "
-            "drop it, or use normalized_gramian if it is finite."
-        )
-    return matrix
+    return Products.of(_as_floating(updates)).gramian()
 
 
 def normalized_gramian(updates: Matrix) -> tuple[Matrix, Vector]:
@@ -70,13 +113,7 @@ def normalized_gramian(updates: Matrix) -> tuple[Matrix, Vector]:
     >>> matrix.tolist(), norms.tolist()
     ([[1.0, 0.0, 0.8], [0.0, 0.0, 0.0], [0.8, 0.0, 1.0]], [5.0, 0.0, 2.0])
     """
-    products, norms, exponents = _scaled_products(_as_floating(updates))
-    root = np.sqrt(np.diagonal(products))
-    inverse = np.divide(1.0, root, out=np.zeros_like(root), where=root > 0)
-    with np.errstate(invalid="ignore"):  # a row that is not finite has a norm that says so
-        matrix = np.clip(products * np.outer(inverse, inverse), -1.0, 1.0)
-    np.fill_diagonal(matrix, (root > 0).astype(np.float64))
-    return matrix, np.ldexp(norms, exponents)
+    return Products.of(_as_floating(updates)).normalized()
 
 
 def _as_floating(updates: Matrix) -> Matrix:
@@ -84,20 +121,6 @@ def _as_floating(updates: Matrix) -> Matrix:
     if updates.ndim != 2:
         raise ValueError(f"updates must have shape (m, d), got {updates.shape}.")
     return updates if updates.dtype in (np.float32, np.float64) else updates.astype(np.float64)
-
-
-def _scaled_products(updates: Matrix) -> tuple[Matrix, Vector, NDArray[np.int64]]:
-    """Return the Gram matrix and the norms of the rows over 2^exponents, and the exponents."""
-    exponents = np.zeros(len(updates), dtype=np.int64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        products, squares = _products(updates, exponents)
-        safe = np.diagonal(products)
-        risky = np.flatnonzero(~((safe >= SAFE[0]) & (safe <= SAFE[1])))
-        for row in risky:  # a plain loop: one row at a time needs no second matrix
-            exponents[row] = np.frexp(np.abs(updates[row]).max(initial=0.0))[1]
-        if exponents.any():
-            products, squares = _products(updates, exponents)
-    return products, np.sqrt(squares), exponents
 
 
 def _products(updates: Matrix, exponents: NDArray[np.int64]) -> tuple[Matrix, Vector]:

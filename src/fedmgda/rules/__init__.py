@@ -1,8 +1,8 @@
 """Aggregation rules: what a server makes of the updates of one round.
 
-A rule is a frozen dataclass of hyper-parameters. `rule.aggregate(cohort)` returns an `Aggregate`:
-the direction, the weights λ, and for every client the inner product that tells whether the step
-helps it. Rules with memory (AFL) have `init` and `step`; the engine uses only those two.
+A rule is a frozen dataclass of hyper-parameters that weighs the updates of a cohort (`weigh`); the
+engine combines what it weighed. `rule.aggregate(cohort)` does both and returns an `Aggregate`: the
+direction, the weights λ, and for every client the inner product that tells whether the step helps.
 """
 
 from fedmgda.rules._afl import AFL
@@ -11,7 +11,7 @@ from fedmgda.rules._fedmgda import FedMGDA
 from fedmgda.rules._presets import PRESETS, Preset, make_rule
 from fedmgda.rules._qfedavg import LossScale, QFedAvg
 from fedmgda.rules._rows import ZeroUpdate
-from fedmgda.rules._rule import Center, Rule, StatelessRule, center_weights
+from fedmgda.rules._rule import Center, Rule, center_weights
 
 __all__ = [
     "AFL",
@@ -23,7 +23,6 @@ __all__ = [
     "Preset",
     "QFedAvg",
     "Rule",
-    "StatelessRule",
     "ZeroUpdate",
     "center_weights",
     "make_rule",

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda.rules._checks import check_name
-from fedmgda.rules._rows import ZeroUpdate, combine, raw_rows, unit_rows
-from fedmgda.rules._rule import Center, StatelessRule, center_weights
+from fedmgda.rules._rows import ZeroUpdate, raw_rows, unit_rows
+from fedmgda.rules._rule import Center, Rule, center_weights
 
 if TYPE_CHECKING:
-    from fedmgda._types import Aggregate, Cohort
+    from fedmgda._types import RuleState
+    from fedmgda.values import Cohort, Weighing
 
 __all__ = ["FedAvg"]
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FedAvg(StatelessRule):
+class FedAvg(Rule):
     """d = Σ λ0_i g_i, with g_i / ‖g_i‖ for g_i where `normalize` is set (FedAvg-n).
 
     Attributes:
@@ -44,9 +45,10 @@ class FedAvg(StatelessRule):
         check_name("center", self.center, Center)
         check_name("zero_update", self.zero_update, ZeroUpdate)
 
-    def aggregate(self, cohort: Cohort) -> Aggregate:
-        """Average the updates of a cohort."""
-        rows = (
-            unit_rows(cohort, zero_update=self.zero_update) if self.normalize else raw_rows(cohort)
-        )
-        return combine(rows, center_weights(self.center, cohort.num_examples[rows.kept]))
+    def weigh(self, cohort: Cohort, state: RuleState, round_num: int) -> tuple[Weighing, RuleState]:
+        """Give everyone the weight λ0."""
+        del round_num
+        rows = raw_rows(cohort)
+        if self.normalize:
+            rows = unit_rows(cohort, cohort.updates.norms(), zero_update=self.zero_update)
+        return rows.weighing(center_weights(self.center, cohort.num_examples[rows.kept])), state

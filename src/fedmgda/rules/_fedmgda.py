@@ -7,21 +7,22 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from fedmgda.minnorm import gramian, min_norm, normalized_gramian
+from fedmgda.minnorm import min_norm
 from fedmgda.rules._checks import check_name
 from fedmgda.rules._fedavg import FedAvg
-from fedmgda.rules._rows import ZeroUpdate, combine, unit_rows
-from fedmgda.rules._rule import Center, StatelessRule, center_weights
+from fedmgda.rules._rows import ZeroUpdate, unit_rows
+from fedmgda.rules._rule import Center, Rule, center_weights
 
 if TYPE_CHECKING:
-    from fedmgda._types import Aggregate, Cohort, Matrix, Vector
+    from fedmgda._types import Matrix, RuleState, Vector
+    from fedmgda.values import Cohort, Updates, Weighing
 
 __all__ = ["FedMGDA"]
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FedMGDA(StatelessRule):
+class FedMGDA(Rule):
     """d = Σ λ*_i ḡ_i with λ* = argmin ‖Σ λ_i ḡ_i‖² over λ in the simplex, |λ - λ0| <= ε.
 
     At ε = 1 every participant's update has ⟨ḡ_i, d⟩ >= ‖d‖²: nobody is sacrificed. At ε = 0 the
@@ -56,29 +57,28 @@ class FedMGDA(StatelessRule):
         check_name("center", self.center, Center)
         check_name("zero_update", self.zero_update, ZeroUpdate)
 
-    def aggregate(self, cohort: Cohort) -> Aggregate:
-        """Find the common descent direction of a cohort."""
+    def weigh(self, cohort: Cohort, state: RuleState, round_num: int) -> tuple[Weighing, RuleState]:
+        """Find the weights of the common descent direction."""
         if self.epsilon == 0.0:
-            return self._mean(cohort)
+            return self._mean().weigh(cohort, state, round_num)
         matrix, norms = self._gramian(cohort.updates)
         rows = unit_rows(  # Alg. 1, line 5
             cohort, norms, normalize=self.normalize, zero_update=self.zero_update
         )
         center = center_weights(self.center, cohort.num_examples[rows.kept])
         if rows.stalled or len(rows.kept) == 0:
-            return combine(rows, center)
+            return rows.weighing(center), state
         matrix = matrix[np.ix_(rows.kept, rows.kept)]
         solution = min_norm(matrix, center, self.epsilon)  # Alg. 1, line 6
-        return combine(rows, solution.lam, solution.gap)  # Alg. 1, line 7
+        return rows.weighing(solution.lam, solution.gap), state
 
-    def _mean(self, cohort: Cohort) -> Aggregate:
+    def _mean(self) -> FedAvg:
         """Nothing to solve: exactly FedAvg."""
-        mean = FedAvg(center=self.center, normalize=self.normalize, zero_update=self.zero_update)
-        return mean.aggregate(cohort)
+        return FedAvg(center=self.center, normalize=self.normalize, zero_update=self.zero_update)
 
-    def _gramian(self, updates: Matrix) -> tuple[Matrix, Vector]:
+    def _gramian(self, updates: Updates) -> tuple[Matrix, Vector]:
         """Return the Gram matrix of the rows to combine and the norms of the updates."""
         if self.normalize:
-            return normalized_gramian(updates)
-        matrix = gramian(updates)
+            return updates.normalized_gramian()
+        matrix = updates.gramian()
         return matrix, np.sqrt(np.diagonal(matrix))

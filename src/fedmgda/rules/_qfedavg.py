@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias, final
 
 import numpy as np
 
 from fedmgda.rules._checks import check_name, check_positive, nonnegative
-from fedmgda.rules._rows import combine, raw_rows, row_norms
-from fedmgda.rules._rule import StatelessRule
+from fedmgda.rules._rows import raw_rows
+from fedmgda.rules._rule import Rule
 
 if TYPE_CHECKING:
-    from fedmgda._types import Aggregate, Cohort, Vector
+    from fedmgda._types import RuleState, Vector
+    from fedmgda.values import Cohort, Weighing
 
 __all__ = ["LossScale", "QFedAvg"]
 
@@ -24,7 +25,7 @@ _GUARD = 1e-10  # added to every loss, so that 0 ** (q - 1) stays finite
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QFedAvg(StatelessRule):
+class QFedAvg(Rule):
     """d = Σ F_k^q g_k / Σ [F_k^q + q L F_k^(q-1) ‖g_k‖²], F_k the loss at the received model.
 
     λ carries the step length, so it does not sum to one. q = 0 is FedAvg for every L.
@@ -47,6 +48,8 @@ class QFedAvg(StatelessRule):
         Li et al. (2020), Fair Resource Allocation in Federated Learning; SPEC 1.7.
     """
 
+    reads_losses: ClassVar[bool] = True
+
     q: float = 1.0
     lipschitz: float | Literal["1/eta"] = "1/eta"
     loss_scale: LossScale = "mean"
@@ -65,16 +68,17 @@ class QFedAvg(StatelessRule):
         if self.batch_size is not None and not self.batch_size >= 1:
             raise ValueError(f"batch_size must be at least 1 or None, got {self.batch_size}.")
 
-    def aggregate(self, cohort: Cohort) -> Aggregate:
+    def weigh(self, cohort: Cohort, state: RuleState, round_num: int) -> tuple[Weighing, RuleState]:
         """Weigh the updates of a cohort by the q-th power of their losses."""
+        del round_num
         losses = self._scaled_losses(cohort) + _GUARD
         # Losses relative to the largest: F^q with q = 10 and F = 1e40 would not fit a float64.
         powers = (losses / losses.max()) ** self.q
-        lengths = np.sqrt(powers) * row_norms(cohort.updates)
+        lengths = np.sqrt(powers) * cohort.updates.norms()
         with np.errstate(over="ignore"):  # a total of infinity is a step too short for a float64
             damping = (lengths * np.sqrt(self.q * self._constant() / losses)) ** 2
             total = (powers + damping).sum()
-        return combine(raw_rows(cohort), powers / total)
+        return raw_rows(cohort).weighing(powers / total), state
 
     def _constant(self) -> float:
         if isinstance(self.lipschitz, str):

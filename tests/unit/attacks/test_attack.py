@@ -1,30 +1,36 @@
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 
 from cohorts import RULES, aggregate, cohort_of, cohorts
-from fedmgda.attacks import BiasLoss, ScaleLoss, ScaleUpdate, under_attack
+from fedmgda._errors import SpecError
+from fedmgda.attacks import Attack, BiasLoss, ScaleLoss, ScaleUpdate, under_attack
 from fedmgda.rules import FedAvg, FedMGDA
+from fedmgda.values import FileUpdates
 
+MODEL = np.zeros(2)
+NO_DICE = None  # none of these attacks draws anything
 COHORT = cohort_of([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], losses=[0.1, 0.2, 0.3])
 
 
 def test_bias_touches_only_the_loss_of_the_malicious():
-    seen = BiasLoss(clients=(2,), bias=1000.0).tamper(COHORT)
+    seen = BiasLoss(clients=(2,), bias=1000.0).tamper(COHORT, MODEL, NO_DICE)
     assert seen.losses == pytest.approx([0.1, 0.2, 1000.3])
     np.testing.assert_array_equal(seen.updates, COHORT.updates)
 
 
 def test_update_scaling_touches_only_the_row_of_the_malicious_and_not_the_original():
-    seen = ScaleUpdate(clients=(0, 1), factor=-10.0).tamper(COHORT)
+    seen = ScaleUpdate(clients=(0, 1), factor=-10.0).tamper(COHORT, MODEL, NO_DICE)
     np.testing.assert_array_equal(seen.updates, [[-10.0, -20.0], [-30.0, -40.0], [5.0, 6.0]])
-    np.testing.assert_array_equal(COHORT.updates[0], [1.0, 2.0])
+    np.testing.assert_array_equal(COHORT.updates.rows[0], [1.0, 2.0])
     np.testing.assert_array_equal(seen.losses, COHORT.losses)
 
 
 def test_an_absent_attacker_changes_nothing():
     for attack in (BiasLoss(clients=(9,)), ScaleUpdate(clients=(9,))):
-        seen = attack.tamper(COHORT)
+        seen = attack.tamper(COHORT, MODEL, NO_DICE)
         np.testing.assert_array_equal(seen.updates, COHORT.updates)
         np.testing.assert_array_equal(seen.losses, COHORT.losses)
 
@@ -32,18 +38,18 @@ def test_an_absent_attacker_changes_nothing():
 def test_loss_scaling_happens_inside_training():
     attack = ScaleLoss(clients=(1, 2), factor=100.0)
     assert attack.loss_factors == {1: 100.0, 2: 100.0}
-    assert attack.tamper(COHORT) is COHORT
+    assert attack.tamper(COHORT, MODEL, NO_DICE) is COHORT
     assert BiasLoss(clients=(1,)).loss_factors == {}
 
 
 def test_the_wrapped_function_is_what_the_server_meets():
-    attacked = under_attack(lambda *_: COHORT, BiasLoss(clients=(0,), bias=1.0))
+    attacked = under_attack(lambda *_: COHORT, BiasLoss(clients=(0,), bias=1.0), seed=0)
     assert attacked(np.zeros(2), (0, 1, 2), 1).losses == pytest.approx([1.1, 0.2, 0.3])
 
 
 @given(cohorts())
 def test_normalised_rules_do_not_notice_update_scaling(cohort):
-    attacked = ScaleUpdate(clients=(0,), factor=1e4).tamper(cohort)
+    attacked = ScaleUpdate(clients=(0,), factor=1e4).tamper(cohort, MODEL, NO_DICE)
     for rule in (FedMGDA(), FedMGDA(epsilon=0.1), FedAvg(normalize=True)):
         np.testing.assert_allclose(
             aggregate(rule, attacked).direction, aggregate(rule, cohort).direction, atol=1e-6
@@ -52,8 +58,40 @@ def test_normalised_rules_do_not_notice_update_scaling(cohort):
 
 @given(cohorts())
 def test_bias_changes_no_bit_for_rules_that_read_no_loss(cohort):
-    attacked = BiasLoss(clients=(0,), bias=1e4).tamper(cohort)
+    attacked = BiasLoss(clients=(0,), bias=1e4).tamper(cohort, MODEL, NO_DICE)
     for name in ("fedavg", "fedavg-n", "fedmgda", "fedmgda+"):
         np.testing.assert_array_equal(
             aggregate(RULES[name], attacked).direction, aggregate(RULES[name], cohort).direction
         )
+
+
+def test_a_random_attack_draws_the_same_for_the_same_seed_round_and_client():
+    @dataclass(frozen=True)
+    class Noise(Attack):
+        clients: tuple[int, ...] = (0, 2)
+
+        def tamper(self, cohort, _params, generator):
+            losses = cohort.losses.copy()
+            for row in self.rows(cohort):
+                losses[row] = generator(cohort.client_ids[row]).uniform()
+            return replace(cohort, losses=losses)
+
+    def drawn(seed, round_num):
+        attacked = under_attack(lambda *_: COHORT, Noise(), seed=seed)
+        return attacked(MODEL, (0, 1, 2), round_num).losses.tolist()
+
+    assert drawn(3, 1) == drawn(3, 1)
+    assert len({*drawn(3, 1), *drawn(3, 2), *drawn(4, 1)}) == 7, "all differ but the honest one"
+
+
+def test_an_attack_on_updates_needs_them_in_memory(tmp_path):
+    updates = FileUpdates.write(tmp_path / "rows", COHORT.updates.rows, 2)
+    with pytest.raises(SpecError, match="needs them in memory"):
+        ScaleUpdate(clients=(0,)).tamper(replace(COHORT, updates=updates), MODEL, NO_DICE)
+
+
+def test_buffers_are_scaled_with_the_update_they_came_with():
+    cohort = replace(COHORT, buffers=np.ones((3, 1)))
+    seen = ScaleUpdate(clients=(1,), factor=5.0).tamper(cohort, MODEL, NO_DICE)
+    assert seen.buffers.tolist() == [[1.0], [5.0], [1.0]]
+    assert cohort.buffers.tolist() == [[1.0]] * 3

@@ -72,8 +72,8 @@ def test_both_paths_take_the_same_batches_to_the_same_update(which: str, batch_s
             gradients.append(clients.gradients(params, ALL))
             tests.append(clients.evaluate(params, ALL, "test"))
     torch_one, compiled = cohorts
-    error = np.linalg.norm(torch_one.updates - compiled.updates, axis=1)
-    assert (error <= 1e-5 * np.linalg.norm(torch_one.updates, axis=1)).all()
+    error = np.linalg.norm(torch_one.updates.rows - compiled.updates.rows, axis=1)
+    assert (error <= 1e-5 * np.linalg.norm(torch_one.updates.rows, axis=1)).all()
     np.testing.assert_allclose(compiled.losses, torch_one.losses, rtol=1e-5)
     np.testing.assert_allclose(compiled.local_losses, torch_one.local_losses, rtol=1e-5)
     np.testing.assert_allclose(gradients[1], gradients[0], rtol=1e-4, atol=1e-6)
@@ -89,7 +89,7 @@ def test_threads_change_no_bit(workers: int) -> None:
             params = clients.initial_params()
             cohort = clients.train_cohort(params, ALL, 3)
             scores = clients.evaluate(params, ALL, "test")
-            results.append((cohort.updates.copy(), cohort.losses, scores.losses))
+            results.append((cohort.updates.rows.copy(), cohort.losses, scores.losses))
     for one, several in zip(*results, strict=True):
         np.testing.assert_array_equal(one, several)
 
@@ -104,8 +104,8 @@ def test_the_loss_before_training_is_the_evaluated_one_to_the_bit() -> None:
 def test_dropout_is_on_while_training_and_off_while_scoring() -> None:
     with pool(build_model=dropout) as clients:
         params = clients.initial_params()
-        first = clients.train_cohort(params, ALL, 1).updates.copy()
-        second = clients.train_cohort(params, ALL, 2).updates
+        first = clients.train_cohort(params, ALL, 1).updates.rows.copy()
+        second = clients.train_cohort(params, ALL, 2).updates.rows
         assert not np.allclose(first, second)
         scores = [clients.evaluate(params, ALL, "train").losses for _ in range(2)]
     np.testing.assert_array_equal(*scores)
@@ -127,7 +127,9 @@ def test_large_data_is_read_in_place_with_the_same_result(monkeypatch) -> None:
     for limit in (2**26, 0):
         monkeypatch.setattr("fedmgda.clients._compiled._NEAR_BYTES", limit)
         with pool() as clients:
-            updates.append(clients.train_cohort(clients.initial_params(), ALL, 1).updates.copy())
+            updates.append(
+                clients.train_cohort(clients.initial_params(), ALL, 1).updates.rows.copy()
+            )
     np.testing.assert_array_equal(*updates)
 
 

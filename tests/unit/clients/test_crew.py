@@ -71,8 +71,9 @@ def everything_of(clients: ClientPool) -> list[bytes]:
     for round_num in (1, 2, 3):
         cohort = clients.train_cohort(params, ALL[::-1], round_num)
         assert cohort.failures == ()
-        numbers += [cohort.updates.tobytes(), cohort.losses.tobytes()]
-        params = params - cohort.updates.mean(axis=0)
+        numbers += [cohort.updates.rows.tobytes(), cohort.losses.tobytes()]
+        moved = [cohort.updates.rows, *(() if cohort.buffers is None else (cohort.buffers,))]
+        params = params - np.hstack(moved).mean(axis=0)
         for split in ("train", "test"):
             scores = clients.evaluate(params, ALL, split)
             numbers += [scores.losses.tobytes(), scores.accuracies.tobytes()]
@@ -103,11 +104,11 @@ def test_convolutions_give_the_same_bits_in_every_process() -> None:
 def test_the_updates_of_a_round_last_until_the_next(crew: ClientPool) -> None:
     params = crew.initial_params()
     cohort = crew.train_cohort(params, ALL, 1)
-    before = cohort.updates.copy()
+    before = cohort.updates.rows.copy()
     crew.gradients(params, ALL * 3)
     crew.evaluate(params, ALL, "test")
-    np.testing.assert_array_equal(cohort.updates, before)
-    assert crew.train_cohort(params, ALL * 3, 1).updates.shape == (18, before.shape[1])
+    np.testing.assert_array_equal(cohort.updates.rows, before)
+    assert crew.train_cohort(params, ALL * 3, 1).updates.rows.shape == (18, before.shape[1])
 
 
 def test_nobody_is_a_cohort_too(crew: ClientPool) -> None:
@@ -124,14 +125,14 @@ def test_workers_ignore_an_interrupt_from_the_terminal(crew: ClientPool) -> None
 
 def test_a_worker_killed_between_rounds_is_replaced(crew: ClientPool) -> None:
     params = crew.initial_params()
-    expected = crew.train_cohort(params, ALL, 4).updates.copy()
+    expected = crew.train_cohort(params, ALL, 4).updates.rows.copy()
     victims = pids(crew)
     for pid in victims:
         os.kill(pid, signal.SIGKILL)
     assert gone(victims, 10)
     cohort = crew.train_cohort(params, ALL, 4)
     assert cohort.failures == ()
-    np.testing.assert_array_equal(cohort.updates, expected)
+    np.testing.assert_array_equal(cohort.updates.rows, expected)
     assert not set(victims) & set(pids(crew))
 
 
@@ -139,7 +140,7 @@ def test_an_interrupted_call_leaves_nothing_behind_for_the_next(
     crew: ClientPool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     params = crew.initial_params()
-    expected = crew.train_cohort(params, ALL, 5).updates.copy()
+    expected = crew.train_cohort(params, ALL, 5).updates.rows.copy()
     busy = pids(crew)
 
     def interrupt(_: object) -> None:
@@ -150,7 +151,7 @@ def test_an_interrupted_call_leaves_nothing_behind_for_the_next(
         with pytest.raises(KeyboardInterrupt):
             crew.train_cohort(params, ALL[::-1], 6)
     assert gone(busy, 10)
-    np.testing.assert_array_equal(crew.train_cohort(params, ALL, 5).updates, expected)
+    np.testing.assert_array_equal(crew.train_cohort(params, ALL, 5).updates.rows, expected)
 
 
 def test_a_worker_killed_at_its_work_is_replaced_and_the_client_tried_again(tmp_path: Path) -> None:
@@ -167,7 +168,7 @@ def test_a_worker_killed_at_its_work_is_replaced_and_the_client_tried_again(tmp_
         evaluation = clients.evaluate(params, ALL, "train")
         assert flag.exists()
     assert cohort.failures == ()
-    np.testing.assert_array_equal(cohort.updates, expected.updates)
+    np.testing.assert_array_equal(cohort.updates.rows, expected.updates.rows)
     np.testing.assert_array_equal(evaluation.losses, expected.losses)
 
 
@@ -182,7 +183,7 @@ def test_a_client_that_kills_every_worker_is_a_failure_and_the_others_go_on() ->
         for _ in range(2):
             cohort = clients.train_cohort(params, ALL, 1)
             assert cohort.client_ids == OTHERS
-            np.testing.assert_array_equal(cohort.updates, expected.updates)
+            np.testing.assert_array_equal(cohort.updates.rows, expected.updates.rows)
             np.testing.assert_array_equal(cohort.losses, expected.losses)
             assert [failure.client_id for failure in cohort.failures] == [2]
             assert cohort.failures[0].reason == "its worker died twice, last with signal 9"
@@ -203,7 +204,7 @@ def test_a_client_that_takes_too_long_is_a_failure_and_its_worker_is_ended() -> 
         assert time.monotonic() - start < 10
         expected = calm.train_cohort(params, OTHERS, 1)
         assert sum(alive(pid) for pid in before) == 1
-    np.testing.assert_array_equal(cohort.updates, expected.updates)
+    np.testing.assert_array_equal(cohort.updates.rows, expected.updates.rows)
     assert [failure.client_id for failure in cohort.failures] == [2]
     assert cohort.failures[0].reason == "it did not finish within 1 seconds"
 
@@ -229,7 +230,7 @@ def test_closing_is_quick_and_leaves_neither_processes_nor_files() -> None:
     clients.close()
     assert time.monotonic() - start < 3
     assert not any(alive(pid) for pid in processes)
-    assert cohort.updates.any()
+    assert cohort.updates.rows.any()
     del cohort, clients
     assert descriptors() == before
 

@@ -42,8 +42,8 @@ def test_a_cohort_has_the_clients_in_the_order_asked() -> None:
         cohort = clients.train_cohort(clients.initial_params(), (4, 0, 3), 1)
     assert cohort.client_ids == (4, 0, 3)
     assert cohort.num_examples.tolist() == [10, 12, 30]
-    assert cohort.updates.shape == (3, clients.num_params)
-    assert cohort.updates.dtype == np.float32
+    assert cohort.updates.rows.shape == (3, clients.num_params)
+    assert cohort.updates.rows.dtype == np.float32
     assert cohort.failures == ()
 
 
@@ -53,9 +53,9 @@ def test_company_and_order_change_nothing_for_a_client(order: list[int], size: i
     with pool(build_model=everything) as clients:
         params = clients.initial_params()
         everyone = clients.train_cohort(params, ALL, 3)
-        updates, losses = everyone.updates.copy(), everyone.losses.copy()
+        updates, losses = everyone.updates.rows.copy(), everyone.losses.copy()
         some = clients.train_cohort(params, order[:size], 3)
-    np.testing.assert_array_equal(some.updates, updates[order[:size]])
+    np.testing.assert_array_equal(some.updates.rows, updates[order[:size]])
     np.testing.assert_array_equal(some.losses, losses[order[:size]])
 
 
@@ -65,7 +65,7 @@ def test_the_seed_and_the_round_each_decide_the_order_of_examples(change: dict[s
     params = initial_vector(small, 5)
     with pool() as first, pool(**change) as second:
         a, b = first.train_cohort(params, ALL, 1), second.train_cohort(params, ALL, round_num)
-    assert (a.updates != b.updates).any(axis=1).all()
+    assert (a.updates.rows != b.updates.rows).any(axis=1).all()
     np.testing.assert_array_equal(a.losses, b.losses)
 
 
@@ -74,7 +74,7 @@ def test_two_clients_with_the_same_examples_see_them_in_different_order() -> Non
     twins = dataclasses.replace(data, train=(data.train[0], data.train[0], *data.train[2:]))
     with pool(data=twins) as clients:
         cohort = clients.train_cohort(clients.initial_params(), (0, 1), 1)
-    assert not np.array_equal(cohort.updates[0], cohort.updates[1])
+    assert not np.array_equal(cohort.updates.rows[0], cohort.updates.rows[1])
 
 
 @pytest.mark.parametrize("build_model", [small, dropout, everything])
@@ -119,10 +119,10 @@ def test_dropout_is_on_in_training_and_off_in_the_reported_loss() -> None:
     with pool(build_model=dropout, training=training) as clients:
         params = clients.initial_params()
         first = clients.train_cohort(params, ALL, 1)
-        updates, losses = first.updates.copy(), first.losses
+        updates, losses = first.updates.rows.copy(), first.losses
         second = clients.train_cohort(params, ALL, 2)
     # A single full batch leaves dropout as the only thing a round can change.
-    assert (updates != second.updates).any(axis=1).all()
+    assert (updates != second.updates.rows).any(axis=1).all()
     np.testing.assert_array_equal(losses, second.losses)
 
 
@@ -134,7 +134,7 @@ def test_a_loss_reported_during_training_is_the_local_loss_and_changes_no_update
         params = usual.initial_params()
         before, during = usual.train_cohort(params, ALL, 1), quick.train_cohort(params, ALL, 1)
     others = [i for i in ALL if i != 2]
-    np.testing.assert_array_equal(during.updates[others], before.updates[others])
+    np.testing.assert_array_equal(during.updates.rows[others], before.updates.rows[others])
     np.testing.assert_array_equal(during.losses, during.local_losses)
     np.testing.assert_array_equal(during.local_losses[others], before.local_losses[others])
     assert (before.losses != before.local_losses).all()
@@ -182,7 +182,7 @@ def test_batch_norm_statistics_travel_behind_the_parameters() -> None:
         mean = model[0](torch.from_numpy(federation().features[rows])).mean(0).detach().numpy()
     # PyTorch moves the running mean a tenth of the way to the mean of the batch.
     expected = 0.1 * (0.25 - mean)
-    np.testing.assert_allclose(cohort.updates[0, -32:-16], expected, atol=1e-6)
+    np.testing.assert_allclose(cohort.buffers[0, :16], expected, atol=1e-6)
 
 
 def test_updates_point_like_gradients() -> None:
@@ -190,8 +190,8 @@ def test_updates_point_like_gradients() -> None:
         params = clients.initial_params()
         cohort = clients.train_cohort(params, ALL, 1)
         gradients = clients.gradients(params, ALL)
-        after = clients.evaluate(params - 5 * cohort.updates[2], (2,), "train")
-    np.testing.assert_allclose(cohort.updates, 0.01 * gradients, atol=1e-7)
+        after = clients.evaluate(params - 5 * cohort.updates.rows[2], (2,), "train")
+    np.testing.assert_allclose(cohort.updates.rows, 0.01 * gradients, atol=1e-7)
     assert after.losses[0] < cohort.losses[2]
 
 
@@ -199,10 +199,10 @@ def test_gradients_leave_the_buffers_out_and_the_updates_untouched() -> None:
     with pool(build_model=everything) as clients:
         params = clients.initial_params()
         cohort = clients.train_cohort(params, ALL, 1)
-        before = cohort.updates.copy()
+        before = cohort.updates.rows.copy()
         assert clients.gradients(params, ALL).shape == (len(ALL), clients.num_params)
         clients.evaluate(params, ALL, "test")
-    np.testing.assert_array_equal(cohort.updates, before)
+    np.testing.assert_array_equal(cohort.updates.rows, before)
 
 
 def test_a_regression_is_trained_on_squared_errors() -> None:
@@ -212,7 +212,7 @@ def test_a_regression_is_trained_on_squared_errors() -> None:
         params = clients.initial_params()
         before = clients.evaluate(params, ALL, "test")
         cohort = clients.train_cohort(params, ALL, 1)
-        after = clients.evaluate(params - cohort.updates.mean(axis=0), ALL, "test")
+        after = clients.evaluate(params - cohort.updates.rows.mean(axis=0), ALL, "test")
     assert (after.losses < 0.1 * before.losses).all()
     assert np.isnan(after.accuracies).all()
 
@@ -237,8 +237,10 @@ def test_a_client_that_inflates_its_loss_lies_in_training_only() -> None:
         evaluations = [clients.evaluate(params, ALL, "train") for clients in (honest, attacked)]
         gradients = [clients.gradients(params, ALL) for clients in (honest, attacked)]
     others = [i for i in ALL if i != 2]
-    np.testing.assert_array_equal(truth.updates[others], lie.updates[others])
-    np.testing.assert_allclose(lie.updates[2], 100 * truth.updates[2], rtol=1e-2, atol=1e-5)
+    np.testing.assert_array_equal(truth.updates.rows[others], lie.updates.rows[others])
+    np.testing.assert_allclose(
+        lie.updates.rows[2], 100 * truth.updates.rows[2], rtol=1e-2, atol=1e-5
+    )
     np.testing.assert_array_equal(lie.losses / truth.losses, [1, 1, 100, 1, 1, 1])
     np.testing.assert_array_equal(evaluations[0].losses, evaluations[1].losses)
     np.testing.assert_array_equal(*gradients)
@@ -251,7 +253,7 @@ def test_a_client_that_raises_is_a_failure_and_the_others_go_on() -> None:
         cohort = clients.train_cohort(params, (0, 2, 4), 1)
         expected = calm.train_cohort(params, (0, 4), 1)
     assert cohort.client_ids == (0, 4)
-    np.testing.assert_array_equal(cohort.updates, expected.updates)
+    np.testing.assert_array_equal(cohort.updates.rows, expected.updates.rows)
     assert [failure.client_id for failure in cohort.failures] == [2]
     assert cohort.failures[0].reason == "its work raised ArithmeticError: too much"
 
@@ -261,7 +263,7 @@ def test_a_client_without_training_examples_is_a_failure() -> None:
     empty = dataclasses.replace(data, train=(data.train[0][:0], *data.train[1:]))
     with pool(data=empty) as clients:
         cohort = clients.train_cohort(clients.initial_params(), (0,), 1)
-    assert cohort.updates.shape == (0, clients.num_params)
+    assert cohort.updates.rows.shape == (0, clients.num_params)
     assert cohort.failures[0].reason == "it has no training examples"
 
 
@@ -308,7 +310,7 @@ def test_nobody_is_a_cohort_too() -> None:
     with pool() as clients:
         cohort = clients.train_cohort(clients.initial_params(), (), 1)
     assert cohort.client_ids == ()
-    assert cohort.updates.shape == (0, clients.num_params)
+    assert cohort.updates.rows.shape == (0, clients.num_params)
 
 
 @pytest.mark.parametrize(

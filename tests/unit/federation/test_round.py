@@ -1,4 +1,6 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -7,8 +9,7 @@ from hypothesis import strategies as st
 
 from cohorts import RULES
 from fedmgda import Cohort
-from fedmgda._errors import FederationStalledError
-from fedmgda._types import Failure
+from fedmgda._errors import FederationStalledError, SpecError
 from fedmgda.federation import (
     Constant,
     UniformSampler,
@@ -18,7 +19,8 @@ from fedmgda.federation import (
     save_checkpoint,
     simulate,
 )
-from fedmgda.rules import AFL, FedAvg, FedMGDA
+from fedmgda.rules import AFL, FedAvg, FedMGDA, Rule
+from fedmgda.values import Failure, FileUpdates, Weighing
 from quadratics import Quadratics, run
 
 ANCHORS = np.random.default_rng(7).normal(size=(6, 4))
@@ -42,7 +44,7 @@ def poisoned(train_cohort, spoil):
 
 @every_rule
 def test_ten_rounds_a_checkpoint_and_ten_more_are_twenty_rounds(rule, tmp_path):
-    federation = partial_federation(rule, average_iterates=isinstance(rule, AFL))
+    federation = partial_federation(rule)
     whole, _ = run(federation, START, 20)
     save_checkpoint(whole[10], tmp_path)
     server = load_checkpoint(tmp_path / "round-00000010.safetensors")
@@ -73,21 +75,68 @@ def test_epsilon_zero_has_the_trajectory_of_fedavg_to_the_bit(normalize, center)
 
 
 def test_afl_without_ascent_is_fedavg_with_iterate_averaging():
-    everyone = {"sampler": UniformSampler(num_clients=6, per_round=6), "average_iterates": True}
+    everyone = {"sampler": UniformSampler(num_clients=6, per_round=6)}
     quadratics = Quadratics(ANCHORS, client_lr=0.3)
     ours, _ = run(quadratics.federation(AFL(gamma_lambda=0.0), **everyone), START, 15)
     theirs, _ = run(quadratics.federation(FedAvg(), **everyone), START, 15)
-    np.testing.assert_allclose(ours[-1].model, theirs[-1].model, atol=1e-12)
+    np.testing.assert_allclose(ours[-1].params, theirs[-1].params, atol=1e-12)
     mean = np.mean([server.params for server in theirs[1:]], axis=0)
-    np.testing.assert_allclose(theirs[-1].model, mean, atol=1e-12)
+    np.testing.assert_allclose(ours[-1].model, mean, atol=1e-12)
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_the_rule_says_whether_iterates_are_averaged(average):
+    federation = partial_federation(AFL(average_iterates=average))
+    states, _ = run(federation, START, 3)
+    last = np.mean([server.params for server in states[1:]], axis=0) if average else None
+    expected = states[-1].params if last is None else last
+    np.testing.assert_allclose(states[-1].model, expected, atol=1e-12)
+
+
+def test_a_rule_that_needs_rows_gets_them_and_is_refused_where_there_are_none(tmp_path):
+    @dataclass(frozen=True)
+    class Median(Rule):
+        needs_rows: ClassVar[bool] = True
+
+        def weigh(self, cohort, state, _round_num):
+            lam = np.full(len(cohort.client_ids), 1 / len(cohort.client_ids))
+            median = np.median(cohort.updates.rows, axis=0)
+            return Weighing(weights=lam, lam=lam, direction=median), state
+
+    def filed(cohort):
+        rows = cohort.updates.rows
+        return replace(cohort, updates=FileUpdates.write(tmp_path / "rows", rows, rows.shape[1]))
+
+    federation = partial_federation(Median())
+    server, record = run_round(federation, initial_state(federation, START))
+    median = np.median(record.cohort.updates.rows, axis=0)
+    np.testing.assert_array_equal(record.aggregate.direction, median)
+    np.testing.assert_array_equal(server.params, START - median)
+    federation = replace(federation, train_cohort=poisoned(federation.train_cohort, filed))
+    with pytest.raises(SpecError, match="Median needs the updates themselves"):
+        run_round(federation, initial_state(federation, START))
+
+
+@every_rule
+def test_updates_in_a_file_give_the_same_bits_as_updates_in_memory(rule, tmp_path):
+    def filed(cohort):
+        rows, path = cohort.updates.rows, tmp_path / f"rows-{next(numbers)}"
+        return replace(cohort, updates=FileUpdates.write(path, rows, rows.shape[1]))
+
+    numbers = count()
+    dense = partial_federation(rule)
+    on_disk = replace(dense, train_cohort=poisoned(dense.train_cohort, filed))
+    for one, other in zip(run(dense, START, 5)[0], run(on_disk, START, 5)[0], strict=True):
+        np.testing.assert_array_equal(one.params, other.params)
 
 
 @every_rule
 @pytest.mark.parametrize("junk", [np.nan, np.inf, -np.inf])
 def test_one_client_with_junk_never_reaches_the_model(rule, junk):
     def spoil(cohort):
-        cohort.updates[1, 2] = junk
-        return cohort
+        updates = cohort.updates.rows.copy()
+        updates[1, 2] = junk
+        return replace(cohort, updates=updates)
 
     honest = partial_federation(rule)
     attacked = replace(honest, train_cohort=poisoned(honest.train_cohort, spoil))
@@ -101,8 +150,7 @@ def test_one_client_with_junk_never_reaches_the_model(rule, junk):
 @every_rule
 def test_when_all_fail_the_model_stays_and_the_round_is_marked(rule):
     def spoil(cohort):
-        cohort.updates[:] = np.nan
-        return cohort
+        return replace(cohort, updates=np.full_like(cohort.updates.rows, np.nan))
 
     federation = partial_federation(rule)
     federation = replace(federation, train_cohort=poisoned(federation.train_cohort, spoil))
@@ -147,7 +195,7 @@ def test_one_good_round_forgives_the_failed_ones():
 
 def test_a_step_out_of_range_keeps_the_model():
     def spoil(cohort):
-        return replace(cohort, updates=np.full_like(cohort.updates, 3e38))
+        return replace(cohort, updates=np.full_like(cohort.updates.rows, 3e38))
 
     quadratics = Quadratics(ANCHORS.astype(np.float32), client_lr=0.3)
     federation = quadratics.federation(FedAvg(), schedule=Constant(server_lr=100.0))
@@ -165,7 +213,7 @@ def test_buffers_are_averaged_with_the_center_and_enter_no_norm(rule):
     def with_buffers(params, client_ids, round_num):
         cohort = quadratics.train_cohort(params[:4], client_ids, round_num)
         buffers = 1e6 * np.array(client_ids, dtype=float)[:, None] + np.zeros((1, 2))
-        return replace(cohort, updates=np.hstack([cohort.updates, params[4:] - buffers]))
+        return replace(cohort, buffers=params[4:] - buffers)
 
     plain = quadratics.federation(rule)
     extended = replace(plain, train_cohort=with_buffers, num_buffers=2)

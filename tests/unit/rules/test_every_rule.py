@@ -18,8 +18,8 @@ every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
 @given(cohorts(dtype=np.float32, with_zeros=True))
 def test_the_direction_is_finite_and_has_the_shape_and_dtype_of_an_update(rule, cohort):
     result = aggregate(rule, cohort)
-    assert result.direction.shape == cohort.updates.shape[1:]
-    assert result.direction.dtype == cohort.updates.dtype
+    assert result.direction.shape == cohort.updates.rows.shape[1:]
+    assert result.direction.dtype == cohort.updates.rows.dtype
     assert np.isfinite(result.direction).all()
     assert result.lam.shape == result.inner.shape == (len(cohort.client_ids),)
     assert result.client_ids == cohort.client_ids
@@ -38,8 +38,8 @@ def test_no_rule_changes_its_input(rule, cohort):
 @given(cohorts())
 def test_the_evidence_speaks_of_the_very_direction(rule, cohort):
     result = aggregate(rule, cohort)
-    inner = cohort.updates @ result.direction
-    scale = np.linalg.norm(cohort.updates, axis=1) * np.linalg.norm(result.direction)
+    inner = cohort.updates.rows @ result.direction
+    scale = np.linalg.norm(cohort.updates.rows, axis=1) * np.linalg.norm(result.direction)
     assert np.all(np.abs(result.inner - inner) <= 1e-12 * (1 + scale))
     assert result.norm == pytest.approx(np.linalg.norm(result.direction), rel=1e-12, abs=1e-300)
     assert set(result.sacrificed) == {
@@ -54,12 +54,12 @@ def test_permuting_clients_permutes_lam_and_keeps_the_direction(rule, cohort, ra
     random.shuffle(order)
     permuted = replace(
         cohort,
-        updates=cohort.updates[order],
+        updates=cohort.updates.rows[order],
         num_examples=cohort.num_examples[order],
         losses=cohort.losses[order],
     )
     one, other = aggregate(rule, cohort), aggregate(rule, permuted)
-    largest = np.linalg.norm(cohort.updates, axis=1).max()
+    largest = np.linalg.norm(cohort.updates.rows, axis=1).max()
     scale = largest if not getattr(rule, "normalize", False) else 1.0
     np.testing.assert_allclose(other.direction, one.direction, atol=1e-6 * scale, rtol=0)
 

@@ -22,7 +22,7 @@ def unit(updates):
 @given(cohorts(), normalizations)
 def test_nobody_is_sacrificed_at_epsilon_one(cohort, normalize):
     result = FedMGDA(normalize=normalize).aggregate(cohort)
-    rows = unit(cohort.updates) if normalize else cohort.updates
+    rows = unit(cohort.updates.rows) if normalize else cohort.updates.rows
     largest = (rows**2).sum(axis=1).max()
     assert np.all(rows @ result.direction >= result.norm**2 - result.gap - 1e-12 * largest)
 
@@ -32,14 +32,14 @@ def test_a_participant_is_helped_unless_the_step_is_lost_in_rounding(cohort):
     result = FedMGDA().aggregate(cohort)
     if result.norm > 1e-3:  # far above the rounding of float32
         assert result.sacrificed == ()
-        norms = np.linalg.norm(cohort.updates.astype(np.float64), axis=1)
+        norms = np.linalg.norm(cohort.updates.rows.astype(np.float64), axis=1)
         assert np.all(result.inner >= norms * result.norm**2 * (1 - 1e-3))
 
 
 @given(cohorts(), epsilons, centers, st.integers(0, 2**32))
 def test_every_mixture_inside_the_box_descends(cohort, epsilon, center, seed):
     result = FedMGDA(epsilon=epsilon, center=center).aggregate(cohort)
-    rows = unit(cohort.updates)
+    rows = unit(cohort.updates.rows)
     middle = center_weights(center, cohort.num_examples)
     lower, upper = np.maximum(middle - epsilon, 0), np.minimum(middle + epsilon, 1)
     rng = np.random.default_rng(seed)
@@ -78,7 +78,7 @@ def test_the_norm_never_grows_with_epsilon(cohort, center):
 
 @given(cohorts(), st.lists(st.sampled_from([1e-6, 0.5, 1.0, 1e3, 1e6]), min_size=12, max_size=12))
 def test_a_user_gains_nothing_by_scaling_its_update(cohort, factors):
-    scaled = cohort_of(cohort.updates * np.array(factors)[: len(cohort.updates), None])
+    scaled = cohort_of(cohort.updates.rows * np.array(factors)[: len(cohort.updates.rows), None])
     for rule in (FedMGDA(), FedMGDA(epsilon=0.1), FedAvg(normalize=True)):
         one, other = rule.aggregate(cohort).direction, rule.aggregate(scaled).direction
         np.testing.assert_allclose(other, one, atol=1e-6)
@@ -86,7 +86,7 @@ def test_a_user_gains_nothing_by_scaling_its_update(cohort, factors):
 
 @given(cohorts())
 def test_scaling_by_a_power_of_two_changes_no_bit_of_a_normalised_direction(cohort):
-    scaled = cohort_of(cohort.updates * 2.0 ** np.arange(len(cohort.updates))[:, None])
+    scaled = cohort_of(cohort.updates.rows * 2.0 ** np.arange(len(cohort.updates.rows))[:, None])
     np.testing.assert_array_equal(
         FedAvg(normalize=True).aggregate(scaled).direction,
         FedAvg(normalize=True).aggregate(cohort).direction,
@@ -95,7 +95,7 @@ def test_scaling_by_a_power_of_two_changes_no_bit_of_a_normalised_direction(coho
 
 @given(cohorts(max_clients=8))
 def test_a_duplicated_user_does_not_change_the_direction(cohort):
-    doubled = cohort_of(np.vstack([cohort.updates, cohort.updates[:1]]))
+    doubled = cohort_of(np.vstack([cohort.updates.rows, cohort.updates.rows[:1]]))
     np.testing.assert_allclose(
         FedMGDA().aggregate(doubled).direction, FedMGDA().aggregate(cohort).direction, atol=1e-6
     )
@@ -117,9 +117,9 @@ def test_a_normalised_step_is_no_longer_than_the_server_step(cohort, epsilon, ce
 
 @given(cohorts())
 def test_a_raw_step_is_no_longer_than_the_shortest_update(cohort):
-    shortest = np.linalg.norm(cohort.updates, axis=1).min()
+    shortest = np.linalg.norm(cohort.updates.rows, axis=1).min()
     result = FedMGDA(normalize=False).aggregate(cohort)
-    largest = np.linalg.norm(cohort.updates, axis=1).max()
+    largest = np.linalg.norm(cohort.updates.rows, axis=1).max()
     assert result.norm <= shortest * (1 + 1e-6) + 1e-7 * largest
 
 
@@ -144,15 +144,15 @@ def test_no_copy_of_the_updates_is_made_even_where_a_client_is_dropped(normalize
 
 @given(cohorts(dtype=np.float32), normalizations)
 def test_a_client_at_rest_changes_nothing_for_the_others(cohort, normalize):
-    resting = np.full_like(cohort.updates[:1], 1e-20)
-    joined = cohort_of(np.vstack([resting, cohort.updates]), dtype=np.float32)
+    resting = np.full_like(cohort.updates.rows[:1], 1e-20)
+    joined = cohort_of(np.vstack([resting, cohort.updates.rows]), dtype=np.float32)
     rule = FedMGDA(normalize=normalize)
     alone, together = (
-        rule.aggregate(cohort_of(cohort.updates, dtype=np.float32)),
+        rule.aggregate(cohort_of(cohort.updates.rows, dtype=np.float32)),
         rule.aggregate(joined),
     )
     assert together.dropped == (0,)
-    scale = 1.0 if normalize else np.linalg.norm(cohort.updates, axis=1).max()
+    scale = 1.0 if normalize else np.linalg.norm(cohort.updates.rows, axis=1).max()
     np.testing.assert_allclose(together.direction, alone.direction, atol=1e-6 * scale, rtol=0)
 
 

@@ -10,7 +10,7 @@ from fedmgda.rules import FedAvg, QFedAvg
 def by_the_book(cohort, q, lipschitz):
     """The formula of the paper, term by term: w_{t+1} = w_t - ΣΔ_k / Σh_k."""
     losses = cohort.losses + 1e-10
-    deltas = lipschitz * cohort.updates
+    deltas = lipschitz * cohort.updates.rows
     numerator = (losses[:, None] ** q * deltas).sum(axis=0)
     squares = (deltas**2).sum(axis=1)
     return numerator / (q * losses ** (q - 1) * squares + lipschitz * losses**q).sum()

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cohorts import cohort_of
+from fedmgda.minnorm import row_norms
 from fedmgda.rules import FedAvg, FedMGDA
-from fedmgda.rules._rows import row_norms
 
 SEEDS = st.integers(0, 2**32)
 

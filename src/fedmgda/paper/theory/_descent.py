@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda._random import Stream, generator
-from fedmgda._types import Cohort
 from fedmgda.federation import Constant
 from fedmgda.metrics import pareto_residual
 from fedmgda.minnorm import project_onto_box
@@ -15,6 +14,7 @@ from fedmgda.paper.theory._check import Check, Place, at_most, equal
 from fedmgda.paper.theory._problems import Quadratics
 from fedmgda.paper.theory._runs import federation_of, run
 from fedmgda.rules import FedAvg, FedMGDA
+from fedmgda.values import Cohort
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from fedmgda._types import Cohort
 from fedmgda.federation import Constant, Federation, UniformSampler, initial_state, simulate
 from fedmgda.minnorm import gramian, min_norm
 from fedmgda.rules import FedMGDA
+from fedmgda.values import Cohort
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fedmgda._types import Matrix, TrainCohort, Vector
+    from fedmgda._types import Matrix, Vector
     from fedmgda.federation import RoundRecord, Schedule
     from fedmgda.paper.theory._problems import Problem
     from fedmgda.rules import Rule
+    from fedmgda.values import TrainCohort
 
 __all__ = ["Run", "exact_weights", "federation_of", "run"]
 

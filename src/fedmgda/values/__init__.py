@@ -1,0 +1,31 @@
+"""The values that cross layers: what clients send, what a rule decides, what becomes of it.
+
+>>> import numpy as np
+>>> cohort = Cohort(client_ids=(4, 7), updates=np.array([[1.0, 0.0], [0.0, 3.0]]),
+...                 num_examples=np.ones(2), losses=np.ones(2))
+>>> cohort.updates.gramian().tolist()
+[[1.0, 0.0], [0.0, 9.0]]
+"""
+
+from fedmgda.values._aggregate import Aggregate, Weighing, aggregate
+from fedmgda.values._clients import ClientFacts, Clients, Evaluation, Predictions, Tensor
+from fedmgda.values._cohort import Cohort, Failure, TrainCohort
+from fedmgda.values._file import FileUpdates
+from fedmgda.values._updates import DenseUpdates, Updates
+
+__all__ = [
+    "Aggregate",
+    "ClientFacts",
+    "Clients",
+    "Cohort",
+    "DenseUpdates",
+    "Evaluation",
+    "Failure",
+    "FileUpdates",
+    "Predictions",
+    "Tensor",
+    "TrainCohort",
+    "Updates",
+    "Weighing",
+    "aggregate",
+]

@@ -1,0 +1,100 @@
+"""From the weights a rule chose to the direction of the server, with its evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from fedmgda.minnorm import euclidean_norm
+
+if TYPE_CHECKING:
+    from fedmgda._types import Vector
+    from fedmgda.values._cohort import Cohort
+
+__all__ = ["Aggregate", "Weighing", "aggregate"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Weighing:
+    """What a rule decided about a cohort of m clients.
+
+    Attributes:
+        weights: Of shape `(m,)`: d = Σ weights_i g_i, for the updates as they were sent.
+        lam: Of shape `(m,)`, λ: the weight of each client's row (normalised if the rule does so).
+        gap: The duality gap of the problem λ solves; 0 for a rule that does not choose λ.
+        dropped: Clients whose update was zero and that the rule left out.
+        direction: Of shape `(d,)`, where the rule forms one that is no weighted sum and so needs
+            the rows themselves (a median of each coordinate, say); None takes the sum.
+    """
+
+    weights: Vector
+    lam: Vector
+    gap: float = 0.0
+    dropped: tuple[int, ...] = ()
+    direction: Vector | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aggregate:
+    """What became of a cohort, with the evidence of what it does to each participant.
+
+    Attributes:
+        client_ids: The m clients, in the order of the other fields.
+        direction: Of shape `(d,)`: the server subtracts a multiple of it.
+        lam: Of shape `(m,)`, λ: the weight of each client's row (normalised if the rule does so).
+        norm: ‖d‖.
+        gap: The duality gap of the problem λ solves; 0 for a rule that does not choose λ.
+        inner: Of shape `(m,)`, ⟨g_i, d⟩ for the updates as they were sent, computed from the
+            direction itself: to first order, moving along -d changes client i's loss by -⟨g_i, d⟩.
+        dropped: Clients whose update was zero and that the rule left out.
+    """
+
+    client_ids: tuple[int, ...]
+    direction: Vector
+    lam: Vector
+    norm: float
+    gap: float
+    inner: Vector
+    dropped: tuple[int, ...] = ()
+
+    @property
+    def sacrificed(self) -> tuple[int, ...]:
+        """The clients whose ⟨g_i, d⟩ is negative or NaN; empty is the proof that nobody is."""
+        return tuple(
+            client
+            for client, value in zip(self.client_ids, self.inner, strict=True)
+            if not value >= 0
+        )
+
+
+def aggregate(cohort: Cohort, weighing: Weighing) -> Aggregate:
+    """Form d = Σ weights_i g_i and measure what it does to every client of the cohort.
+
+    Sums are in float64; the direction has the dtype of the updates, and ‖d‖ and ⟨g_i, d⟩ are taken
+    of that very vector, so that they speak of the step the server really makes.
+    """
+    m, updates = len(cohort.client_ids), cohort.updates
+    for name in ("weights", "lam"):
+        if (shape := np.shape(getattr(weighing, name))) != (m,):
+            raise ValueError(f"A rule must give {m} {name}, one for each client, got {shape}.")
+    direction = weighing.direction
+    if direction is None:
+        direction = updates.combine(weighing.weights)
+    elif direction.shape != (updates.num_columns,):
+        raise ValueError(
+            f"A rule must give a direction of {updates.num_columns} entries, got an array of shape "
+            f"{direction.shape}."
+        )
+    return Aggregate(
+        client_ids=cohort.client_ids,
+        direction=direction,
+        lam=weighing.lam,
+        norm=euclidean_norm(direction, updates.num_rows),
+        gap=weighing.gap,
+        inner=updates.inner(direction),
+        dropped=weighing.dropped,
+    )
