@@ -155,7 +155,7 @@ def _of(name: str) -> _Defaults:
 
 
 def _released(name: str) -> dict[str, Any]:
-    """Return what the released code does differently with the data (SPEC 9)."""
+    """Return what the released code does differently with the data (SPEC 9.2, 9.3, 9.5 and 3.5)."""
     match name:
         case "fashion-mnist":
             return {"local_split": "tail", "shards_per_client": 3}

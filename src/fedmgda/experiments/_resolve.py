@@ -57,7 +57,7 @@ def _reported_loss(spec: Spec) -> Literal["before", "during"]:
     """Return which loss clients report: the costlier f_i(w_t) only where something reads it."""
     rule = spec.rule.name
     if rule == "afl" and spec.compat == "released-code":
-        return "during"  # SPEC 1.8
+        return "during"  # SPEC 9.10
     always = spec.evaluation.improved and spec.evaluation.improved_every == 1
     return "before" if always or rule in {"q-fedavg", "afl"} else "during"
 

@@ -17,7 +17,7 @@ __all__ = ["Verdict", "Word", "judge", "rule_text", "tolerance"]
 
 Word: TypeAlias = Literal["agrees", "differs", "not comparable"]
 
-_OF_ACCURACIES = 2.6  # SPEC 9: the spread of the averages of identical algorithms
+_OF_ACCURACIES = 2.6  # SPEC 0.5 and 9.22: the spread of the averages of identical algorithms
 _TWINS = ("std", "worst5", "best5")  # other measures, whose spread is read off the same rows
 
 

@@ -135,7 +135,7 @@ def test_an_interior_optimum_is_the_normalised_solution_of_the_linear_system(
         np.testing.assert_allclose(min_norm(gramian).lam, direct / direct.sum(), atol=1e-12)
 
 
-def test_the_example_of_the_specification_has_its_values() -> None:
+def test_the_example_of_the_specification_has_its_values() -> None:  # SPEC P2
     third = np.array([-0.9, np.sqrt(1 - 0.81)])
     matrix = np.stack(([1.0, 0.0], [1.0, 0.0], third))
     inner = {

@@ -136,7 +136,7 @@ def more_users_than_dimensions() -> tuple[Check, ...]:
     place = Place(
         claim="As printed: with more users than dimensions one iteration is Pareto stationary. "
         "Dependent gradients need not have 0 in their convex hull.",
-        where="Section 5 (subsampling), SPEC 6",
+        where="Section 5 (subsampling), SPEC 6 and 9.29",
         problem="3 quadratics on the line with minima at -1, -2, -3, one round from 0; ‖Jλ‖ after",
         as_printed=True,
     )

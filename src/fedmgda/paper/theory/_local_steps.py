@@ -61,7 +61,7 @@ def weights_in_a_box(*, epsilon: float = 0.05) -> tuple[Check, ...]:
     place = Place(
         claim="As printed: ‖λ - λ~‖ <= 2 √m ε with λ~ in the box. But λ is not in the box: "
         "the bound is only one between two points of the box.",
-        where="after Theorem 1b, SPEC P8 and 9 (28)",
+        where="after Theorem 1b, SPEC P8 and 9.28",
         problem=f"4 orthogonal gradients, one 100 times shorter, ε = {epsilon:g}",
         as_printed=True,
     )

@@ -9,7 +9,7 @@ from fedmgda.paper.theory._check import Place, along, at_most
 
 
 def place(**changes):
-    settings = {"claim": "It falls.", "where": "Theorem 9, SPEC P0", "problem": "a line"}
+    settings = {"claim": "It falls.", "where": "Theorem 2, SPEC P9", "problem": "a line"}
     return Place(**(settings | changes))
 
 
@@ -27,7 +27,7 @@ def test_the_table_has_a_row_per_check_and_counts_them(tmp_path):
     lines = table.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "2 of 2 claims hold, misprints corrected."
     assert lines[1].startswith("0 of 1 claims hold as printed")
-    assert lines[5] == "| 1 | It falls. | Theorem 9, SPEC P0 | a line | 1 | <= | 2 | yes |"
+    assert lines[5] == "| 1 | It falls. | Theorem 2, SPEC P9 | a line | 1 | <= | 2 | yes |"
     assert lines[7].endswith("| **no** |")
     assert len({line.count("|") for line in lines[3:]}) == 1
 
