@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedmgda.clients import ClientPool
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import AttackSpec, ServerSpec, Spec
+    from fedmgda.values import Clients
 
 __all__ = ["build_attack", "build_federation", "build_model", "build_pool", "build_rule"]
 
@@ -116,7 +117,7 @@ def build_rule(spec: Spec) -> Rule:
         raise SpecError(f"rule.{error}") from error
 
 
-def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federation:
+def build_federation(spec: Spec, pool: Clients, num_clients: int) -> Federation:
     """Put a resolved spec together."""
     attack = build_attack(spec.attack)
     per_round = clients_per_round(spec, num_clients)
