@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -85,7 +85,6 @@ def _describe(module: ModuleType) -> str:
 def _suggest(name: str, module: ModuleType) -> str:
     """End a sentence with the nearest name of a function in the module, if there is one."""
     names = [key for key, value in vars(module).items() if key[0] != "_" and callable(value)]
-    close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; its functions are {', '.join(names)}." if 0 < len(names) <= 8 else "."
+    if not (near := nearest_names(name, names)) and not 0 < len(names) <= 8:
+        return "."
+    return "; " + did_you_mean(near, f"its functions are {', '.join(names)}.")

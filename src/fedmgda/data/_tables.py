@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.data._columns import read_columns
 from fedmgda.data._table import Table
 from fedmgda.data._values import (
@@ -104,8 +104,8 @@ def make_table(
 
 def _check_name(raw: RawTable, name: str) -> None:
     if name not in raw.columns:
-        near = get_close_matches(name, raw.columns, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}?" if near else f"it has {_listed(list(raw.columns))}."
+        near = nearest_names(name, raw.columns, cutoff=0.5)
+        hint = did_you_mean(near, f"it has {_listed(list(raw.columns))}.")
         raise DataError(f"{raw.name} has no column {name!r}; {hint}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from dataclasses import Field, fields, is_dataclass
 from operator import ge, gt, le, lt
@@ -10,6 +9,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
 
 __all__ = ["parse", "suggest"]
 
@@ -42,10 +42,8 @@ def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
 
 def suggest(word: str, names: list[str], where: str = "") -> str:
     """End a sentence with the nearest valid name, or with all of them."""
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {(where + '.' if where else '') + close[0]!r}?"
-    return f"; the names are {', '.join(names)}."
+    near = [f"{where}.{name}" if where else name for name in nearest_names(word, names)]
+    return "; " + did_you_mean(near, f"the names are {', '.join(names)}.")
 
 
 def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.data.sources._adult_source import ADULT
 from fedmgda.data.sources._cache import cache_root, cached_folder
 from fedmgda.data.sources._fetch import fetch_dataset, import_dataset
@@ -42,8 +42,8 @@ def find_dataset(name: str) -> Dataset:
     """
     names = [dataset.name for dataset in _DATASETS]
     if name not in names:
-        near = get_close_matches(name, names, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}."
+        listed = f"there are {', '.join(names)}."
+        hint = did_you_mean(nearest_names(name, names), listed, shown=str)
         raise SpecError(f"There is no data set {name!r}; {hint}")
     return _DATASETS[names.index(name)]
 
