@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,10 +12,10 @@ from fedmgda._errors import SpecError
 from fedmgda._text import did_you_mean, nearest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
-__all__ = ["is_entry", "load_entry"]
+__all__ = ["check_options", "is_entry", "load_entry"]
 
 
 def is_entry(text: str) -> bool:
@@ -57,6 +58,41 @@ def load_entry(text: str, where: str = "The entry") -> Callable[..., Any]:
         kind = type(entry).__name__
         raise SpecError(f"{origin} has {name!r}, but that is of type {kind}, not a function.")
     return entry
+
+
+def check_options(
+    function: Callable[..., Any], options: Mapping[str, Any], name: str, where: str
+) -> None:
+    """Refuse options that a function does not take, or lacks, as keyword arguments.
+
+    Args:
+        function: The function.
+        options: The values by name.
+        name: What the spec calls the function, for messages.
+        where: The key of the options, for messages.
+
+    Raises:
+        SpecError: At the first option that is not an argument, or argument that is no option.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some functions written in C do not tell
+        return
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    known = [parameter.name for parameter in parameters if parameter.kind in by_name]
+    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    for key in options:
+        if key not in known and not takes_any:
+            takes = f"it takes {', '.join(known)}." if known else "it takes no arguments."
+            hint = did_you_mean(nearest_names(key, known), takes)
+            raise SpecError(f"{where}.{key} is no argument of {name!r}; {hint}")
+    for parameter in parameters:
+        required = parameter.kind in by_name and parameter.default is inspect.Parameter.empty
+        if required and parameter.name not in options:
+            raise SpecError(
+                f"{name!r} needs the argument {parameter.name!r}; give it as "
+                f"{where}.{parameter.name}."
+            )
 
 
 def _import(name: str, what: str) -> ModuleType:
