@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 from dataclasses import Field, fields, is_dataclass
 from operator import ge, gt, le, lt
@@ -10,6 +9,7 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
 
 __all__ = ["parse", "suggest"]
 
@@ -42,10 +42,8 @@ def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
 
 def suggest(word: str, names: list[str], where: str = "") -> str:
     """End a sentence with the nearest valid name, or with all of them."""
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {(where + '.' if where else '') + close[0]!r}?"
-    return f"; the names are {', '.join(names)}."
+    near = [f"{where}.{name}" if where else name for name in nearest_names(word, names)]
+    return "; " + did_you_mean(near, f"the names are {', '.join(names)}.")
 
 
 def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
@@ -53,7 +51,8 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
         if not isinstance(value, dict):
             raise SpecError(f"{path} must be a table of keys, got {_shown(value)}.")
         return parse(hint, value, path)  # type: ignore[arg-type]  # is_dataclass says it is a type
-    options = _alternatives(hint)
+    names = about.metadata.get("names")
+    options = [Literal.__getitem__(names)] if names else _alternatives(hint)
     if about.metadata.get("entry") and isinstance(value, str) and is_entry(value):
         return value
     for option in options:
@@ -81,10 +80,8 @@ def _accept(option: Any, value: Any) -> tuple[bool, Any]:
     """Return whether a value fits one alternative of a type, and the value as that type."""
     if get_origin(option) is Literal:
         return value in get_args(option) and isinstance(value, str), value
-    if get_origin(option) is tuple:
-        inner = get_args(option)[0]
-        fits = isinstance(value, list | tuple) and all(_accept(inner, item)[0] for item in value)
-        return fits, tuple(value) if fits else None
+    if get_origin(option) in {tuple, dict}:
+        return _accept_several(option, value)
     if isinstance(value, bool):
         return option is bool, value
     if option is float:
@@ -95,12 +92,28 @@ def _accept(option: Any, value: Any) -> tuple[bool, Any]:
     return isinstance(value, option), value
 
 
+def _accept_several(option: Any, value: Any) -> tuple[bool, Any]:
+    if get_origin(option) is dict:
+        fits = isinstance(value, dict) and all(map(_is_plain, value.values()))
+        return fits, dict(value) if fits else None
+    inner = get_args(option)[0]
+    fits = isinstance(value, list | tuple) and all(_accept(inner, item)[0] for item in value)
+    return fits, tuple(value) if fits else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value of a free table is a text, a number, a truth value, or a list."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | bool) or any(_accept(kind, value)[0] for kind in (int, float))
+
+
 def _check_range(value: Any, path: str, about: Field[Any]) -> None:
     if isinstance(value, tuple):
         for item in value:
             _check_range(item, f"Each of {path}", about)
         return
-    if isinstance(value, str | bool):
+    if isinstance(value, str | bool | dict):
         return
     fits = {"low": ge, "high": le, "above": gt, "below": lt}
     limits = {name: about.metadata[name] for name in fits if about.metadata.get(name) is not None}
@@ -137,6 +150,8 @@ def _describe(options: list[Any]) -> str:
             parts[-1] += f" or {words[-1]!r}" if len(words) > 1 else f"{words[-1]!r}"
         elif get_origin(option) is tuple:
             parts.append(f"a list, each {names[get_args(option)[0]]}")
+        elif get_origin(option) is dict:
+            parts.append("a table of texts, numbers, truth values and lists of them")
         else:
             parts.append(names[option])
     return " or ".join(parts)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from fedmgda.data import fingerprint
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +25,7 @@ def partition_bytes(data: FederatedData) -> bytes:
     The same federation gives the same bytes. The fingerprint covers targets and features; features
     in a memory-mapped file are left out, because the data cache has checked that file already.
     """
-    arrays: dict[str, NDArray[Any]] = {"fingerprint": np.array(_fingerprint(data))}
+    arrays: dict[str, NDArray[Any]] = {"fingerprint": np.array(fingerprint(data, mapped=False))}
     for split in _SPLITS:
         rows = data.split(split)
         arrays[f"{split}_rows"] = np.concatenate([np.empty(0, np.int64), *rows])
@@ -32,10 +33,3 @@ def partition_bytes(data: FederatedData) -> bytes:
     file = io.BytesIO()
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
-
-
-def _fingerprint(data: FederatedData) -> str:
-    digest = hashlib.sha256(np.ascontiguousarray(data.targets).data)
-    if not isinstance(data.features, np.memmap):
-        digest.update(np.ascontiguousarray(data.features).data)
-    return digest.hexdigest()

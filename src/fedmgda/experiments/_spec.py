@@ -6,7 +6,12 @@ A default of None means "what the rule, the data or `compat` says"; `resolve` fi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, final
+from typing import TYPE_CHECKING, Any, Literal, final
+
+from fedmgda.data import DATASETS, PARTITIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 __all__ = [
     "AttackSpec",
@@ -39,26 +44,23 @@ def _or_entry() -> Any:
     return field(default=None, metadata={"entry": True})
 
 
+def _one_of(names: Iterable[str], *, entry: bool = False) -> Any:
+    """Declare a name of a table, or (if `entry`) a function of the user's own."""
+    return field(default=None, metadata={"names": tuple(names), "entry": entry})
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DataSpec:
     """Which data, and who holds it; which keys apply depends on the name and the partition."""
 
-    name: (
-        Literal[
-            "digits", "adult", "mnist", "fashion-mnist", "cifar10", "shakespeare", "femnist",
-            "writers", "synthetic", "quadratics", "table",
-        ]
-        | None
-    ) = _or_entry()  # fmt: skip
+    name: str | None = _one_of(DATASETS, entry=True)
     path: str | None = None
     client: str | None = None
     target: str | None = None
     features: tuple[str, ...] | None = None
     task: Literal["classification", "regression"] | None = None
-    partition: (
-        Literal["shards", "iid", "dirichlet", "label-quantity", "quantity-skew", "natural"] | None
-    ) = None
+    partition: str | None = _one_of(PARTITIONS)
     num_clients: int | None = _number(None, low=1)
     shards_per_client: int | None = _number(None, low=1)
     classes_per_client: int | None = _number(None, low=1)
@@ -67,6 +69,7 @@ class DataSpec:
     min_size: int | None = _number(None, low=3)
     index_shift: int | None = _number(None, low=0, high=1)
     local_split: Literal["shuffled", "tail", "temporal", "random"] | None = None
+    options: dict[str, Any] | None = None
 
 
 @final

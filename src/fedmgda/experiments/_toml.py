@@ -110,6 +110,10 @@ def _value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text  # a line break would smuggle in more keys
 
 
+def _key(key: str) -> str:
+    return key if key.isascii() and key.isidentifier() else _toml(key)
+
+
 def _toml(value: Any) -> str:
     match value:
         case bool():
@@ -117,6 +121,9 @@ def _toml(value: Any) -> str:
         case str():
             escaped = value.replace("\\", "\\\\").replace('"', '\\"')
             return f'"{escaped}"'
+        case dict():
+            pairs = [f"{_key(key)} = {_toml(item)}" for key, item in value.items()]
+            return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
         case list() | tuple():
             return f"[{', '.join(_toml(item) for item in value)}]"
         case _:

@@ -5,7 +5,7 @@ import pytest
 
 from fedmgda.data.sources import _archives
 from fedmgda.data.sources._archives import gunzip, unpack_deb, unpack_tar
-from fedmgda.data.sources._dataset import SourceError
+from fedmgda.data.sources._origin import SourceError
 from unit.data.sources._toys import tar_of
 
 
