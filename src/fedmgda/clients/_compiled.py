@@ -10,8 +10,7 @@ import numpy as np
 
 from fedmgda._random import Stream, generator
 from fedmgda.clients._bench import Outcome, explain
-from fedmgda.clients._objective import gather
-from fedmgda.clients._objective import score as score_by_torch
+from fedmgda.clients._objective import gather, score as score_by_torch
 from fedmgda.kernels import prepare, score, train, translate
 
 if TYPE_CHECKING:

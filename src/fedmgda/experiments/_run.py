@@ -65,7 +65,7 @@ def execute(folder: RunFolder) -> Iterator[Progress]:
         folder.keep_partition(data)
         with build_pool(spec, data) as pool:
             folder.keep_path(pool.path)
-            federation = build_federation(spec, pool, data.num_clients)
+            federation = build_federation(spec, pool, data.num_clients, data.client_names)
             run = _Run(folder, spec, pool, federation)
             run.notes += notes
             yield from run.steps()
