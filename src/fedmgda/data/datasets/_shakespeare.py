@@ -181,7 +181,7 @@ def _load(settings: Settings, seed: int) -> FederatedData:
 SHAKESPEARE = Dataset(
     name="shakespeare",
     title="37 plays",
-    federation="31 speaking roles, 80-character windows (SPEC 3.5)",
+    federation="31 speaking roles, 80-character windows",
     licence="Project Gutenberg: personal, non-commercial",
     load=_load,
     model="char-lstm",
