@@ -6,7 +6,7 @@ from fedmgda._errors import SpecError
 from fedmgda.data import find_dataset
 
 SOURCE = """
-import numpy as np
+from fedmgda._errors import SpecError
 from fedmgda.data import quadratic_federation
 
 def make(clients=2, *, features=3, names=()):
@@ -23,6 +23,12 @@ def nothing():
 
 def positional(size, /):
     return None
+
+def wrong():
+    return "data"
+
+def own_words():
+    raise SpecError("The year must be after 2000.")
 
 def refuses(size=1):
     raise ValueError(f"size {size}\\nis wrong")
@@ -61,6 +67,8 @@ def test_a_function_is_called_with_its_options():
         ("nothing", {"zzz": 3}, "; it takes no arguments."),
         ("needs", {}, "needs the argument 'size'; give it as data.options.size."),
         ("positional", {"size": 1}, "data.options.size is no argument"),
+        ("wrong", {}, "must return a fedmgda.FederatedData, got an object of type str."),
+        ("own_words", {}, "The year must be after 2000."),
         ("refuses", {"size": 3}, "raised ValueError: size 3 is wrong; correct the function."),
     ],
 )
