@@ -19,9 +19,8 @@
 ((1, 0), (2, 4))
 """
 
-from fedmgda.clients._evaluation import Evaluation
-from fedmgda.clients._objective import gather
+from fedmgda.clients._block import gather
 from fedmgda.clients._pool import ClientPool
 from fedmgda.clients._training import LocalTraining
 
-__all__ = ["ClientPool", "Evaluation", "LocalTraining", "gather"]
+__all__ = ["ClientPool", "LocalTraining", "gather"]

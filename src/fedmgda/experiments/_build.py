@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from fedmgda.clients import ClientPool
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import AttackSpec, ServerSpec, Spec
+    from fedmgda.values import Clients
 
 __all__ = ["build_attack", "build_federation", "build_model", "build_pool", "build_rule"]
 
@@ -116,16 +117,16 @@ def build_rule(spec: Spec) -> Rule:
         raise SpecError(f"rule.{error}") from error
 
 
-def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federation:
+def build_federation(spec: Spec, clients: Clients, num_clients: int) -> Federation:
     """Put a resolved spec together."""
     attack = build_attack(spec.attack)
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
     always_on = spec.clients.only or (attack.clients if attack and spec.attack.always_on else ())
     return Federation(
-        train_cohort=under_attack(pool.train_cohort, attack, spec.seed)
+        train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
         if attack
-        else pool.train_cohort,
+        else clients.train_cohort,
         rule=build_rule(spec),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
@@ -133,7 +134,7 @@ def build_federation(spec: Spec, pool: ClientPool, num_clients: int) -> Federati
         num_clients=num_clients,
         schedule=_schedule(spec.server, spec.rounds),
         seed=spec.seed,
-        num_buffers=pool.num_buffers,
+        num_buffers=clients.num_buffers,
         max_failed_rounds=spec.engine.max_failed_rounds,
     )
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedmgda._types import Vector
-    from fedmgda.clients import Evaluation
     from fedmgda.federation import RoundRecord
+    from fedmgda.values import Evaluation
 
 __all__ = ["evaluation_row", "round_row", "summarize"]
 

@@ -15,7 +15,7 @@ from fedmgda.models._layout import takes_channels_last
 from fedmgda.models._linear import linear
 from fedmgda.models._lrn import LocalResponseNorm
 from fedmgda.models._mlp import mlp
-from fedmgda.models._named import named_arrays
+from fedmgda.models._named import layout_of
 
 __all__ = [
     "FlatModel",
@@ -26,8 +26,8 @@ __all__ = [
     "femnist_cnn",
     "fmnist_cnn",
     "initial_vector",
+    "layout_of",
     "linear",
     "mlp",
-    "named_arrays",
     "takes_channels_last",
 ]

@@ -8,7 +8,14 @@
 """
 
 from fedmgda.values._aggregate import Aggregate, Weighing, aggregate
-from fedmgda.values._clients import ClientFacts, Clients, Evaluation, Predictions, Tensor
+from fedmgda.values._clients import (
+    ClientFacts,
+    Clients,
+    Evaluation,
+    Predictions,
+    Tensor,
+    named_arrays,
+)
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
 from fedmgda.values._file import FileUpdates
 from fedmgda.values._updates import DenseUpdates, Updates
@@ -28,4 +35,5 @@ __all__ = [
     "Updates",
     "Weighing",
     "aggregate",
+    "named_arrays",
 ]
