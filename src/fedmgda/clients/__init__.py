@@ -21,6 +21,7 @@
 
 from fedmgda.clients._block import gather
 from fedmgda.clients._pool import ClientPool
+from fedmgda.clients._single_client import train_client
 from fedmgda.clients._training import LocalTraining
 
-__all__ = ["ClientPool", "LocalTraining", "gather"]
+__all__ = ["ClientPool", "LocalTraining", "gather", "train_client"]
