@@ -20,8 +20,9 @@
 """
 
 from fedmgda.clients._block import gather
+from fedmgda.clients._own_functions import check_own_functions
 from fedmgda.clients._pool import ClientPool
 from fedmgda.clients._single_client import train_client
 from fedmgda.clients._training import LocalTraining
 
-__all__ = ["ClientPool", "LocalTraining", "gather", "train_client"]
+__all__ = ["ClientPool", "LocalTraining", "check_own_functions", "gather", "train_client"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from fedmgda.clients._objective import batch_loss
+from fedmgda.clients._own_functions import optimizer_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,12 +70,7 @@ def _stepper(model: FlatModel, training: LocalTraining, client_lr: float) -> Cal
     """Return what moves the parameters along `model.grad`: our step, or an optimiser's."""
     if training.optimizer is None:
         return partial(model.params.add_, model.grad, alpha=-client_lr)
-    learning = [param for param in model.module.parameters() if param.requires_grad]
-    optimizer: object = training.optimizer(learning, client_lr)
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        kind = type(optimizer).__name__
-        raise TypeError(f"the optimizer must be a torch.optim.Optimizer, got {kind}")
-    return optimizer.step
+    return optimizer_by(training.optimizer, model.module.parameters(), client_lr).step
 
 
 def _batches(

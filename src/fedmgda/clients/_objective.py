@@ -8,6 +8,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from fedmgda.clients._own_functions import losses_by
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
     from torch import Tensor, nn
@@ -30,26 +32,13 @@ def batch_loss(
         reduction: "mean" or "sum" over the batch, or "none" for the n losses.
     """
     if own is not None:
-        return _reduced(own(output, targets), targets, reduction)
+        losses = losses_by(own, output, targets)
+        if reduction == "none":
+            return losses
+        return losses.sum() if reduction == "sum" else losses.mean()
     if targets.is_floating_point():
         return functional.mse_loss(output.reshape(targets.shape), targets, reduction=reduction)
     return functional.cross_entropy(output, targets, reduction=reduction)
-
-
-def _reduced(losses: Tensor, targets: Tensor, reduction: str) -> Tensor:
-    if not isinstance(losses, torch.Tensor) or losses.shape != targets.shape:
-        got = f"shape {tuple(losses.shape)}" if hasattr(losses, "shape") else type(losses).__name__
-        raise ValueError(
-            f"the loss of {len(targets)} examples must be a tensor of shape {(len(targets),)}, got"
-            f" {got}; do not reduce it"
-        )
-    match reduction:
-        case "mean":
-            return losses.mean()
-        case "sum":
-            return losses.sum()
-        case _:
-            return losses
 
 
 def _correct(output: Tensor, targets: Tensor, own: LossFunction | None) -> Tensor | None:

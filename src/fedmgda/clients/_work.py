@@ -34,6 +34,7 @@ __all__ = [
     "check_settings",
     "cohort_of",
     "explain",
+    "in_short",
 ]
 
 ReportedLoss: TypeAlias = Literal["before", "during"]
@@ -173,8 +174,12 @@ Scores: TypeAlias = "tuple[NDArray[np.float64], Mapping[int, str]]"
 
 def explain(error: Exception) -> str:
     """Return the reason of an outcome whose work raised an error."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
-    return f"its work raised {text[:_REASON_LENGTH]}"
+    return f"its work raised {in_short(error)}"
+
+
+def in_short(error: Exception) -> str:
+    """Return what was raised, on one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON_LENGTH]
 
 
 def check_settings(

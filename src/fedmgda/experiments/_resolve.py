@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 from fedmgda.experiments._build import build_attack, build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
@@ -12,7 +13,7 @@ from fedmgda.experiments._participants import clients_per_round, resolve_partici
 from fedmgda.rules import PRESETS
 
 if TYPE_CHECKING:
-    from fedmgda.experiments._spec import AttackSpec, Spec
+    from fedmgda.experiments._spec import AttackSpec, ClientsSpec, Spec
 
 __all__ = ["resolve"]
 
@@ -27,7 +28,10 @@ def resolve(spec: Spec) -> Spec:
     data = resolve_data(spec)
     clients = replace(
         resolve_participation(spec.clients, data),
-        momentum=_first(spec.clients.momentum, 0.5 if released else 0.0),
+        # An optimiser of the user's own brings its momentum with it.
+        momentum=_first(
+            spec.clients.momentum, 0.5 if released and spec.clients.optimizer is None else 0.0
+        ),
         mu=_first(spec.clients.mu, preset.mu),
         prox_convention=spec.clients.prox_convention or ("full" if released else "half"),
         reported_loss=spec.clients.reported_loss or _reported_loss(spec),
@@ -84,12 +88,27 @@ def _check(spec: Spec) -> None:
     """Refuse what does not go together, as far as it is known before the data is read."""
     if spec.data.num_clients is not None:
         clients_per_round(spec, spec.data.num_clients)
+    _check_own_functions(spec.clients)
     if spec.server.schedule == "harmonic" and spec.server.curvature is None:
         raise SpecError("server.schedule = 'harmonic' needs server.curvature, the c of 2/(c(t+2)).")
     if spec.server.curvature is not None and spec.server.schedule != "harmonic":
         raise SpecError("server.curvature applies to server.schedule = 'harmonic' only.")
     if not spec.evaluation.last and spec.rounds < (spec.evaluation.offset or 0):
         raise SpecError("evaluation.offset lies after the last round; nothing would be evaluated.")
+
+
+def _check_own_functions(clients: ClientsSpec) -> None:
+    for name in ("loss", "optimizer"):
+        entry = getattr(clients, name)
+        if entry is not None and not is_entry(entry):
+            raise SpecError(
+                f"clients.{name} must have the form 'package.module:function', got {entry!r}."
+            )
+    if clients.optimizer is not None and clients.momentum:
+        raise SpecError(
+            f"clients.momentum = {clients.momentum} does not reach clients.optimizer; give it to"
+            " the optimizer itself, and leave clients.momentum out."
+        )
 
 
 def _first(value: Any, default: Any) -> Any:

@@ -101,6 +101,8 @@ class ClientsSpec:
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
     only: tuple[int, ...] | None = None
+    loss: str | None = _or_entry()
+    optimizer: str | None = _or_entry()
 
 
 @final
