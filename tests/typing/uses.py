@@ -31,7 +31,7 @@ def right(cohort: Cohort, clients: Clients, record: RoundRecord, server: ServerS
 
 def the_pool_is_clients(pool: ClientPool) -> Clients:
     """What trains in this process is one kind of clients."""
-    return pool  # type: ignore[return-value]
+    return pool
 
 
 def wrong(cohort: Cohort) -> None:

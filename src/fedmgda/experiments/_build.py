@@ -30,11 +30,19 @@ if TYPE_CHECKING:
 
     from torch import nn
 
-    from fedmgda.clients import ClientPool
+    from fedmgda.clients import ClientPool, LocalTraining
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import AttackSpec, ServerSpec, Spec
+    from fedmgda.values import Clients
 
-__all__ = ["build_attack", "build_federation", "build_model", "build_pool", "build_rule"]
+__all__ = [
+    "build_attack",
+    "build_federation",
+    "build_model",
+    "build_pool",
+    "build_rule",
+    "build_training",
+]
 
 
 def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
@@ -52,28 +60,28 @@ def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
 def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
     """Return the pool that trains and evaluates the clients; close it after use."""
     try:
-        from fedmgda.clients import ClientPool, LocalTraining, gather  # noqa: PLC0415 (torch)
+        from fedmgda.clients import ClientPool, check_own_functions, gather  # noqa: PLC0415 (torch)
         from fedmgda.models import check_model  # noqa: PLC0415
     except ImportError as error:
         raise MissingDependencyError(
             "Training needs torch; install it with: pip install 'fedmgda[sim]'."
         ) from error
     build = build_model(spec, data)
-    shown = gather(data, np.arange(min(2, len(data.targets)))).features
-    check_model(build, shown, data.num_classes, f"model.name = {spec.model.name!r}")
-    clients = spec.clients
+    clients, training = spec.clients, build_training(spec)
+    shown = gather(data, np.arange(min(2, len(data.targets))))
+    output = check_model(
+        build,
+        shown.features,
+        data.num_classes,
+        f"model.name = {spec.model.name!r}",
+        any_output=training.loss is not None,
+    )
+    check_own_functions(training, output, shown.targets)
     attack = build_attack(spec.attack)
     return ClientPool(
         data=data,
         build_model=build,
-        training=LocalTraining(
-            local_epochs=clients.local_epochs,
-            batch_size=None if clients.batch_size == "full" else clients.batch_size,
-            client_lr=clients.client_lr,
-            momentum=clients.momentum or 0.0,
-            mu=clients.mu or 0.0,
-            prox_convention=clients.prox_convention or "half",
-        ),
+        training=training,
         seed=spec.seed,
         workers=spec.engine.workers,
         loss_factors=attack.loss_factors if attack else {},
@@ -81,6 +89,27 @@ def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
         reported_loss=clients.reported_loss or "before",
         path=clients.path,
         device=spec.engine.device,
+    )
+
+
+def build_training(spec: Spec) -> LocalTraining:
+    """Return what a client does with the model it receives."""
+    from fedmgda.clients import LocalTraining  # noqa: PLC0415 (needs torch)
+
+    clients = spec.clients
+    own = {
+        name: load_entry(entry, f"clients.{name}")
+        for name in ("loss", "optimizer")
+        if (entry := getattr(clients, name)) is not None
+    }
+    return LocalTraining(
+        local_epochs=clients.local_epochs,
+        batch_size=None if clients.batch_size == "full" else clients.batch_size,
+        client_lr=clients.client_lr,
+        momentum=clients.momentum or 0.0,
+        mu=clients.mu or 0.0,
+        prox_convention=clients.prox_convention or "half",
+        **own,
     )
 
 
@@ -153,26 +182,24 @@ def _accepted(entry: Callable[..., Any], options: Any, section: str) -> dict[str
     return given
 
 
-def build_federation(
-    spec: Spec, pool: ClientPool, num_clients: int, client_names: Sequence[str] | None = None
-) -> Federation:
+def build_federation(spec: Spec, clients: Clients) -> Federation:
     """Put a resolved spec together."""
-    attack = build_attack(spec.attack)
+    attack, num_clients = build_attack(spec.attack), clients.num_clients
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
     always_on = spec.clients.only or (attack.clients if attack and spec.attack.always_on else ())
     return Federation(
-        train_cohort=under_attack(pool.train_cohort, attack, spec.seed)
+        train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
         if attack
-        else pool.train_cohort,
-        rule=build_rule(spec, client_names),
+        else clients.train_cohort,
+        rule=build_rule(spec, clients.client_names),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
         ),
         num_clients=num_clients,
         schedule=_schedule(spec.server, spec.rounds),
         seed=spec.seed,
-        num_buffers=pool.num_buffers,
+        num_buffers=clients.num_buffers,
         max_failed_rounds=spec.engine.max_failed_rounds,
     )
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedmgda._types import Vector
-    from fedmgda.clients import Evaluation
     from fedmgda.federation import RoundRecord
+    from fedmgda.values import Evaluation
 
 __all__ = ["evaluation_row", "round_row", "summarize"]
 
@@ -77,6 +77,8 @@ def evaluation_row(
         "num_examples": evaluation.num_examples,
         "honest": _summary(evaluation, honest),
     }
+    if evaluation.failures:
+        row["failures"] = [asdict(failure) for failure in evaluation.failures]
     if malicious:
         row["all"] = _summary(evaluation, list(range(len(evaluation.client_ids))))
     if pareto is not None:
@@ -115,8 +117,13 @@ def _by_name(last: dict[str, Any], names: Sequence[str]) -> list[dict[str, Any]]
 
 
 def _summary(evaluation: Evaluation, rows: list[int]) -> dict[str, Any]:
-    """Summarise accuracy (of classifiers) and loss over some users, those that have examples."""
-    counted = [i for i in rows if evaluation.num_examples[i] > 0]
+    """Summarise accuracy (of classifiers) and loss over some users, and say over how many.
+
+    Left out is who has no examples or could not be evaluated.
+    """
+    failed = {failure.client_id for failure in evaluation.failures}
+    ids, sizes = evaluation.client_ids, evaluation.num_examples
+    counted = [i for i in rows if sizes[i] > 0 and ids[i] not in failed]
     weights = evaluation.num_examples[counted]
     losses, accuracies = evaluation.losses[counted], evaluation.accuracies[counted]
     summary: dict[str, Any] = {"users": len(counted)}

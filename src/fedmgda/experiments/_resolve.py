@@ -15,7 +15,7 @@ from fedmgda.experiments._rule_options import resolve_rule
 from fedmgda.rules import PRESETS
 
 if TYPE_CHECKING:
-    from fedmgda.experiments._spec import AttackSpec, Spec
+    from fedmgda.experiments._spec import AttackSpec, ClientsSpec, Spec
     from fedmgda.rules import Preset
 
 __all__ = ["resolve"]
@@ -31,7 +31,10 @@ def resolve(spec: Spec) -> Spec:
     data = resolve_data(spec)
     clients = replace(
         resolve_participation(spec.clients, data),
-        momentum=_first(spec.clients.momentum, 0.5 if released else 0.0),
+        # An optimiser of the user's own brings its momentum with it.
+        momentum=_first(
+            spec.clients.momentum, 0.5 if released and spec.clients.optimizer is None else 0.0
+        ),
         mu=_first(spec.clients.mu, preset.mu if preset else 0.0),
         prox_convention=spec.clients.prox_convention or ("full" if released else "half"),
         reported_loss=spec.clients.reported_loss or _reported_loss(spec, preset),
@@ -88,12 +91,27 @@ def _check(spec: Spec) -> None:
     """Refuse what does not go together, as far as it is known before the data is read."""
     if spec.data.num_clients is not None:
         clients_per_round(spec, spec.data.num_clients)
+    _check_own_functions(spec.clients)
     if spec.server.schedule == "harmonic" and spec.server.curvature is None:
         raise SpecError("server.schedule = 'harmonic' needs server.curvature, the c of 2/(c(t+2)).")
     if spec.server.curvature is not None and spec.server.schedule != "harmonic":
         raise SpecError("server.curvature applies to server.schedule = 'harmonic' only.")
     if not spec.evaluation.last and spec.rounds < (spec.evaluation.offset or 0):
         raise SpecError("evaluation.offset lies after the last round; nothing would be evaluated.")
+
+
+def _check_own_functions(clients: ClientsSpec) -> None:
+    for name in ("loss", "optimizer"):
+        entry = getattr(clients, name)
+        if entry is not None and not is_entry(entry):
+            raise SpecError(
+                f"clients.{name} must have the form 'package.module:function', got {entry!r}."
+            )
+    if clients.optimizer is not None and clients.momentum:
+        raise SpecError(
+            f"clients.momentum = {clients.momentum} does not reach clients.optimizer; give it to"
+            " the optimizer itself, and leave clients.momentum out."
+        )
 
 
 def _first(value: Any, default: Any) -> Any:

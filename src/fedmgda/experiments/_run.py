@@ -8,23 +8,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import FederationStalledError, StoreError
-from fedmgda.experiments._build import build_federation, build_model, build_pool
+from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import evaluation_row, round_row, summarize
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
 from fedmgda.metrics import pareto_residual
+from fedmgda.values import named_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from torch import nn
+    from collections.abc import Iterator
 
     from fedmgda._types import Vector
-    from fedmgda.clients import ClientPool
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
     from fedmgda.federation import Federation, RoundRecord, ServerState
+    from fedmgda.values import Clients
 
 __all__ = ["Progress", "execute"]
 
@@ -65,20 +65,22 @@ def execute(folder: RunFolder) -> Iterator[Progress]:
         folder.keep_partition(data)
         with build_pool(spec, data) as pool:
             folder.keep_path(pool.path)
-            federation = build_federation(spec, pool, data.num_clients, data.client_names)
-            run = _Run(folder, spec, pool, federation)
+            clients = KnownLosses(pool)
+            federation = build_federation(spec, clients)
+            run = _Run(folder, spec, clients, federation)
             run.notes += notes
             yield from run.steps()
-            run.finish(build_model(spec, data), data.client_names)
+            run.finish(data.client_names)
 
 
 class _Run:
     """The loop of one run and the little it remembers between rounds."""
 
     def __init__(
-        self, folder: RunFolder, spec: Spec, pool: ClientPool, federation: Federation
+        self, folder: RunFolder, spec: Spec, clients: Clients, federation: Federation
     ) -> None:
-        self._folder, self._spec, self._pool, self._federation = folder, spec, pool, federation
+        self._folder, self._spec, self._federation = folder, spec, federation
+        self._clients = clients
         self._malicious = spec.attack.clients or ()
         self._saved_at = time.monotonic()
         self._tag = folder.tag
@@ -109,17 +111,16 @@ class _Run:
                 "the model is the initial one. Look at the quarantined clients."
             )
 
-    def finish(self, build: Callable[[], nn.Module], names: tuple[str, ...] | None) -> None:
+    def finish(self, names: tuple[str, ...] | None) -> None:
         """Write what a finished run leaves behind."""
         from safetensors.numpy import save  # noqa: PLC0415 (an optional dependency)
-
-        from fedmgda.models import named_arrays  # noqa: PLC0415 (needs torch)
 
         self._require_one_good_round()
         summary = summarize(self._folder.records.read("rounds"), self._evaluation, names)
         with self._writing():
             self._save()
-            self._folder.finish(summary, save(named_arrays(build, self._server.model)))
+            arrays = named_arrays(self._clients.facts.layout, self._server.model)
+            self._folder.finish(summary, save(arrays))
 
     def _start(self) -> tuple[ServerState, dict[str, Any], tuple[str, ...]]:
         """Take up the newest checkpoint, or evaluate the initial model."""
@@ -129,7 +130,7 @@ class _Run:
             rounds = range(server.round_num + 1)
             records.rewind(server.round_num, [r for r in rounds if self._evaluation_is_due(r)])
             return server, records.read("evaluations")[-1], tuple(problems)
-        server = initial_state(self._federation, self._pool.initial_params())
+        server = initial_state(self._federation, self._clients.initial_params())
         evaluation = self._evaluate(server)
         with self._writing():
             records.rewind(-1, [])
@@ -160,7 +161,7 @@ class _Run:
         self, server: ServerState, record: RoundRecord
     ) -> tuple[Vector | None, Vector | None]:
         """Return the cohort's losses under the old model and the new one, as far as wanted."""
-        clients, evaluate = record.cohort.client_ids, self._pool.evaluate
+        clients, evaluate = record.cohort.client_ids, self._clients.evaluate
         reported = self._spec.clients.reported_loss == "before"
         before = record.cohort.losses if reported else None
         when = self._spec.evaluation
@@ -180,10 +181,11 @@ class _Run:
 
     def _evaluate(self, server: ServerState) -> dict[str, Any]:
         everyone = tuple(range(self._federation.num_clients))
-        evaluation = self._pool.evaluate(server.model, everyone, "test")
+        evaluation = self._clients.evaluate(server.model, everyone, "test")
         residual = None
         if self._spec.evaluation.pareto:
-            residual = pareto_residual(self._pool.gradients(server.model, everyone))
+            gradients = self._clients.gradients(server.model, everyone)
+            residual = pareto_residual(gradients.updates) if gradients.client_ids else None
         return evaluation_row(server.round_num, evaluation, self._malicious, residual)
 
     def _save(self) -> None:

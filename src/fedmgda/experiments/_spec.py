@@ -100,6 +100,8 @@ class ClientsSpec:
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
     only: tuple[int, ...] | None = None
+    loss: str | None = _one_of((), entry=True)
+    optimizer: str | None = _one_of((), entry=True)
 
 
 @final

@@ -12,4 +12,4 @@ from fedmgda.models._layout import takes_channels_last as takes_channels_last
 from fedmgda.models._linear import linear as linear
 from fedmgda.models._lrn import LocalResponseNorm as LocalResponseNorm
 from fedmgda.models._mlp import mlp as mlp
-from fedmgda.models._named import named_arrays as named_arrays
+from fedmgda.models._named import layout_of as layout_of

@@ -9,7 +9,14 @@
 
 from fedmgda.values._aggregate import Aggregate, Weighing, aggregate
 from fedmgda.values._annealed import Annealed, value_at
-from fedmgda.values._clients import ClientFacts, Clients, Evaluation, Predictions, Tensor
+from fedmgda.values._clients import (
+    ClientFacts,
+    Clients,
+    Evaluation,
+    Predictions,
+    Tensor,
+    named_arrays,
+)
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
 from fedmgda.values._file import FileUpdates
 from fedmgda.values._updates import DenseUpdates, Updates
@@ -30,5 +37,6 @@ __all__ = [
     "Updates",
     "Weighing",
     "aggregate",
+    "named_arrays",
     "value_at",
 ]

@@ -69,7 +69,7 @@ def test_both_paths_take_the_same_batches_to_the_same_update(which: str, batch_s
         ) as clients:
             params = clients.initial_params()
             cohorts.append(clients.train_cohort(params, ALL, 2))
-            gradients.append(clients.gradients(params, ALL))
+            gradients.append(clients.gradients(params, ALL).updates.rows)
             tests.append(clients.evaluate(params, ALL, "test"))
     torch_one, compiled = cohorts
     error = np.linalg.norm(torch_one.updates.rows - compiled.updates.rows, axis=1)
@@ -125,7 +125,7 @@ def test_a_client_that_has_no_examples_fails_alone() -> None:
 def test_large_data_is_read_in_place_with_the_same_result(monkeypatch) -> None:
     updates = []
     for limit in (2**26, 0):
-        monkeypatch.setattr("fedmgda.clients._compiled._NEAR_BYTES", limit)
+        monkeypatch.setattr("fedmgda.clients._kernel_data._NEAR_BYTES", limit)
         with pool() as clients:
             updates.append(
                 clients.train_cohort(clients.initial_params(), ALL, 1).updates.rows.copy()

@@ -9,10 +9,10 @@ import torch
 from hypothesis import given, settings, strategies as st
 from torch import nn
 
-from fedmgda import FedmgdaError
-from fedmgda.clients import _objective
-from fedmgda.clients._groups import Groups
-from fedmgda.clients._objective import Block, batch_loss, score, score_each
+from fedmgda.clients import _block
+from fedmgda.clients._block import Block
+from fedmgda.clients._evaluation_groups import EvaluationGroups
+from fedmgda.clients._objective import batch_loss, score, score_each
 from unit.clients._toys import SIZES, complain, everything, federation, pool, small, trapped
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ def data_of(lengths: list[int]) -> FederatedData:
 @given(sizes)
 def test_groups_are_neighbours_and_fill_a_pass(lengths: list[int]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_objective, "_PASS_ROWS", 16)
-        groups = Groups(data_of(lengths), "test")
+        patch.setattr(_block, "_PASS_ROWS", 16)
+        groups = EvaluationGroups(data_of(lengths), "test")
     members = [groups.members(group) for group in range(len(groups.sizes))]
     assert [client for group in members for client in group] == list(range(len(lengths)))
     assert groups.sizes.tolist() == [sum(lengths[i] for i in group) for group in members]
@@ -45,7 +45,7 @@ def test_groups_are_neighbours_and_fill_a_pass(lengths: list[int]) -> None:
 @settings(max_examples=20)
 @given(sizes, st.data())
 def test_a_client_is_in_the_groups_it_is_asked_for(lengths: list[int], data: st.DataObject) -> None:
-    groups = Groups(data_of(lengths), "test")
+    groups = EvaluationGroups(data_of(lengths), "test")
     asked = data.draw(st.lists(st.integers(0, len(lengths) - 1)))
     found = groups.of(asked)
     assert found == sorted(set(found))
@@ -84,7 +84,7 @@ def test_a_loss_that_is_not_finite_stays_with_its_client() -> None:
 
 def test_company_and_order_change_no_bit_of_an_evaluation() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_objective, "_PASS_ROWS", 30)
+        patch.setattr(_block, "_PASS_ROWS", 30)
         with pool(build_model=everything) as clients:
             params = clients.initial_params()
             whole = clients.evaluate(params, ALL, "test")
@@ -123,13 +123,32 @@ def test_a_few_passes_do_for_many_clients() -> None:
     assert calls == [sum(SIZES)]
 
 
-def test_a_group_that_fails_says_for_whom_and_why() -> None:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_client_that_fails_leaves_its_group_alone(workers: int) -> None:
     data = federation(trigger=2)
     swapped = dataclasses.replace(data, test=data.train)
     with (
-        pool(data=swapped, build_model=trapped(complain)) as clients,
-        pytest.raises(
-            FedmgdaError, match=r"^One of the clients 0 to 5 could not be evaluated: its"
-        ),
+        pool(data=swapped, build_model=trapped(complain), workers=workers) as clients,
+        pool(data=swapped) as calm,
     ):
-        clients.evaluate(clients.initial_params(), (2,), "test")
+        params = clients.initial_params()
+        found = clients.evaluate(params, ALL, "test")
+        expected = calm.evaluate(params, ALL, "test")
+    assert [(failure.client_id, failure.reason) for failure in found.failures] == [
+        (2, "its work raised ArithmeticError: too much")
+    ]
+    assert np.isnan([found.losses[2], found.accuracies[2]]).all()
+    others = [i for i in ALL if i != 2]
+    np.testing.assert_allclose(found.losses[others], expected.losses[others], rtol=1e-6)
+    np.testing.assert_array_equal(found.accuracies[others], expected.accuracies[others])
+
+
+def test_who_is_asked_changes_no_bit_where_a_group_fails() -> None:
+    data = federation(trigger=2)
+    swapped = dataclasses.replace(data, test=data.train)
+    with pool(data=swapped, build_model=trapped(complain)) as clients:
+        params = clients.initial_params()
+        everyone = clients.evaluate(params, ALL, "test")
+        some = clients.evaluate(params, (5, 3), "test")
+    np.testing.assert_array_equal(some.losses, everyone.losses[[5, 3]])
+    assert some.failures == ()
