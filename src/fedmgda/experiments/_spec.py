@@ -93,7 +93,7 @@ class ClientsSpec:
     per_round: int | None = _number(None, low=1)
     local_epochs: int = _number(1, low=1)
     batch_size: int | Literal["full"] = _number(10, low=1)
-    client_lr: float = _number(0.1, above=0.0)
+    client_lr: float | Annealed = _number(0.1, above=0.0)
     momentum: float | None = _number(None, low=0.0, below=1.0)
     mu: float | None = _number(None, low=0.0)
     prox_convention: Literal["half", "full"] | None = None
