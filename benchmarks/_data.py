@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from _measure import BENCH
-from fedmgda.data import FederatedData, Pixels, iid_partition, sources
+from fedmgda.data import (
+    FederatedData,
+    Pixels,
+    iid_partition,
+    load_adult,
+    load_fashion_mnist,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +29,7 @@ def export_w1() -> Path:
     folder = BENCH / "w1"
     if not (folder / "targets.npy").exists():
         folder.mkdir(parents=True, exist_ok=True)
-        source = sources.load_fashion_mnist()
+        source = load_fashion_mnist()
         hands = iid_partition(len(source.targets), W1_USERS, np.random.default_rng(0))
         rows = np.stack([hand[:W1_EXAMPLES] for hand in hands])
         np.save(folder / "images.npy", source.features[rows].reshape(*rows.shape, 28, 28))
@@ -45,7 +51,7 @@ def w1_data(path: Path) -> FederatedData:
 
 def adult_data() -> FederatedData:
     """Return Adult in two clients of 413 and 32,148 rows, the sizes of its two domains."""
-    data = sources.load_adult()
+    data = load_adult()
     rows = np.arange(32_561)
     return replace(data, train=(rows[:413], rows[413:]))
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import difflib
+import inspect
 import sys
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from types import ModuleType
 
-__all__ = ["is_entry", "load_entry"]
+__all__ = ["check_options", "is_entry", "load_entry"]
 
 
 def is_entry(text: str) -> bool:
@@ -59,6 +60,41 @@ def load_entry(text: str, where: str = "The entry") -> Callable[..., Any]:
     return entry
 
 
+def check_options(
+    function: Callable[..., Any], options: Mapping[str, Any], name: str, where: str
+) -> None:
+    """Refuse options that a function does not take, or lacks, as keyword arguments.
+
+    Args:
+        function: The function.
+        options: The values by name.
+        name: What the spec calls the function, for messages.
+        where: The key of the options, for messages.
+
+    Raises:
+        SpecError: At the first option that is not an argument, or argument that is no option.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some functions written in C do not tell
+        return
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    known = [parameter.name for parameter in parameters if parameter.kind in by_name]
+    takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters)
+    for key in options:
+        if key not in known and not takes_any:
+            takes = f"it takes {', '.join(known)}." if known else "it takes no arguments."
+            hint = did_you_mean(nearest_names(key, known), takes)
+            raise SpecError(f"{where}.{key} is no argument of {name!r}; {hint}")
+    for parameter in parameters:
+        required = parameter.kind in by_name and parameter.default is inspect.Parameter.empty
+        if required and parameter.name not in options:
+            raise SpecError(
+                f"{name!r} needs the argument {parameter.name!r}; give it as "
+                f"{where}.{parameter.name}."
+            )
+
+
 def _import(name: str, what: str) -> ModuleType:
     here = str(Path.cwd())
     if here not in sys.path:
@@ -85,7 +121,6 @@ def _describe(module: ModuleType) -> str:
 def _suggest(name: str, module: ModuleType) -> str:
     """End a sentence with the nearest name of a function in the module, if there is one."""
     names = [key for key, value in vars(module).items() if key[0] != "_" and callable(value)]
-    close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
-    return f"; its functions are {', '.join(names)}." if 0 < len(names) <= 8 else "."
+    if not (near := nearest_names(name, names)) and not 0 < len(names) <= 8:
+        return "."
+    return "; " + did_you_mean(near, f"its functions are {', '.join(names)}.")

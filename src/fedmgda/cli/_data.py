@@ -9,16 +9,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
-from rich.progress import Progress as Bar
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress as Bar,
+    TextColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 
 from fedmgda._errors import DataError
 from fedmgda.cli._console import err, out
-from fedmgda.data import sources
+from fedmgda.data import (
+    DATASETS,
+    cache_root,
+    fetch as fetch_dataset,
+    find_origin,
+    import_folder,
+    is_cached,
+    verify as verify_dataset,
+)
 
 if TYPE_CHECKING:
-    from fedmgda.data.sources import Dataset, Report, Step
+    from fedmgda.data import Dataset, Origin, Step, Verification
 
 __all__ = ["data_app"]
 
@@ -37,19 +50,21 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else."
 def list_datasets(as_json: AsJson = False) -> None:
     """Show what exists: size, licence, sources, and what is in the cache."""
     if as_json:
-        entries = [_entry(dataset) for dataset in sources.catalogue()]
-        out.print_json(json.dumps({"cache": str(sources.cache_root()), "datasets": entries}))
+        entries = [_entry(dataset, origin) for dataset, origin in _fetchable()]
+        out.print_json(json.dumps({"cache": str(cache_root()), "datasets": entries}))
         return
     table = Table(box=None, pad_edge=False)
     for name in ("name", "what", "size", "licence", "sources", "cached"):
         table.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
-    for dataset in sources.catalogue():
-        size = f"{dataset.size / 1e6:.0f} MB" if dataset.size else "–"
-        cached = "yes" if sources.is_cached(dataset.name) else "no"
-        places = ", ".join(source.name for source in dataset.sources) or "import only"
+    for dataset, origin in _fetchable():
+        size = f"{origin.size / 1e6:.0f} MB" if origin.size else "–"
+        cached = "yes" if is_cached(dataset.name) else "no"
+        places = ", ".join(source.name for source in origin.sources) or "import only"
         table.add_row(dataset.name, dataset.title, size, dataset.licence, places, cached)
     out.print(table)
-    out.print(f"The cache is {escape(str(sources.cache_root()))}", soft_wrap=True)
+    out.print(f"The cache is {escape(str(cache_root()))}", soft_wrap=True)
+    rest = ", ".join(dataset.name for dataset in DATASETS.values() if dataset.origin is None)
+    out.print(f"Used without fetching: {rest}", soft_wrap=True)
 
 
 @data_app.command()
@@ -58,25 +73,25 @@ def fetch(
 ) -> None:
     """Bring data sets into the cache from the first source that answers, and check them."""
     for name in names:
-        sources.find_dataset(name)  # a misspelt name is refused before anything is fetched
+        find_origin(name)  # a misspelt name is refused before anything is fetched
     for name in names:
         with _News() as news:
-            folder = sources.fetch(name, news.show)
+            folder = fetch_dataset(name, news.show)
         out.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
 
 
 @data_app.command()
 def verify(name: Name, as_json: AsJson = False) -> None:
     """Read a cached data set again and compare it with the published checksums."""
-    report = sources.verify(name)
+    found = verify_dataset(name)
     if as_json:
-        out.print_json(json.dumps(_report(report)))
+        out.print_json(json.dumps(_as_json(found)))
     else:
-        _show(report)
-    if not report.ok:
-        wrong = next(check for check in report.checks if not check.ok)
+        _show(found)
+    if not found.ok:
+        wrong = next(check for check in found.checks if not check.ok)
         raise DataError(
-            f"{wrong.file} in {report.folder} has {wrong.kind} {wrong.found}, expected "
+            f"{wrong.file} in {found.folder} has {wrong.kind} {wrong.found}, expected "
             f"{wrong.expected}; bring {name} into the cache again (fedmgda data fetch or import)."
         )
 
@@ -84,7 +99,7 @@ def verify(name: Name, as_json: AsJson = False) -> None:
 @data_app.command("import")
 def import_files(name: Name, path: FromPath) -> None:
     """Take official files you already have into the cache."""
-    folder = sources.import_folder(name, path)
+    folder = import_folder(name, path)
     out.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
 
 
@@ -130,25 +145,30 @@ class _News:
             err.print(f"{step.text}: {step.done / 1e6:.0f}{total} MB")
 
 
-def _entry(dataset: Dataset) -> dict[str, object]:
+def _fetchable() -> list[tuple[Dataset, Origin]]:
+    """Return the data sets that are kept in the cache."""
+    return [(dataset, dataset.origin) for dataset in DATASETS.values() if dataset.origin]
+
+
+def _entry(dataset: Dataset, origin: Origin) -> dict[str, object]:
     return {
         "name": dataset.name,
         "what": dataset.title,
         "federation": dataset.federation,
-        "bytes": dataset.size,
+        "bytes": origin.size,
         "licence": dataset.licence,
-        "home": dataset.home,
-        "sources": [source.name for source in dataset.sources],
-        "cached": sources.is_cached(dataset.name),
+        "home": origin.home,
+        "sources": [source.name for source in origin.sources],
+        "cached": is_cached(dataset.name),
     }
 
 
-def _report(report: Report) -> dict[str, object]:
+def _as_json(found: Verification) -> dict[str, object]:
     return {
-        "name": report.name,
-        "folder": str(report.folder),
-        "source": report.source,
-        "ok": report.ok,
+        "name": found.name,
+        "folder": str(found.folder),
+        "source": found.source,
+        "ok": found.ok,
         "checks": [
             {
                 "file": check.file,
@@ -157,21 +177,21 @@ def _report(report: Report) -> dict[str, object]:
                 "found": check.found,
                 "ok": check.ok,
             }
-            for check in report.checks
+            for check in found.checks
         ],
     }
 
 
-def _show(report: Report) -> None:
+def _show(found: Verification) -> None:
     table = Table(box=None, pad_edge=False)
     for name in ("", "file", "kind", "checksum"):
         table.add_column(name, overflow="fold")
-    for check in report.checks:
+    for check in found.checks:
         table.add_row("ok" if check.ok else "BAD", check.file, check.kind, escape(check.found))
     out.print(table)
-    verdict = "is what it should be" if report.ok else "is damaged"
+    verdict = "is what it should be" if found.ok else "is damaged"
     out.print(
-        f"{report.name} in {escape(str(report.folder))} {verdict}; it came from "
-        f"{escape(report.source)}.",
+        f"{found.name} in {escape(str(found.folder))} {verdict}; it came from "
+        f"{escape(found.source)}.",
         soft_wrap=True,
     )

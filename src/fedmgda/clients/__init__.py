@@ -19,9 +19,10 @@
 ((1, 0), (2, 4))
 """
 
-from fedmgda.clients._evaluation import Evaluation
-from fedmgda.clients._objective import gather
+from fedmgda.clients._block import gather
+from fedmgda.clients._own_functions import check_own_functions
 from fedmgda.clients._pool import ClientPool
+from fedmgda.clients._single_client import train_client
 from fedmgda.clients._training import LocalTraining
 
-__all__ = ["ClientPool", "Evaluation", "LocalTraining", "gather"]
+__all__ = ["ClientPool", "LocalTraining", "check_own_functions", "gather", "train_client"]

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import torch
 
 from fedmgda.clients._objective import batch_loss
+from fedmgda.clients._own_functions import optimizer_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     import numpy as np
     from torch import Tensor
 
-    from fedmgda.clients._objective import Block
-    from fedmgda.clients._training import LocalTraining
+    from fedmgda.clients._block import Block
+    from fedmgda.clients._training import LocalTraining, LossFunction
     from fedmgda.models import FlatModel
 
 __all__ = ["full_gradient", "local_sgd"]
@@ -27,6 +29,7 @@ def local_sgd(
     training: LocalTraining,
     rng: np.random.Generator,
     *,
+    round_num: int = 1,
     loss_factor: float = 1.0,
 ) -> float:
     """Train a model that holds w_t on a client's examples, in place.
@@ -37,6 +40,7 @@ def local_sgd(
         training: The hyper-parameters.
         rng: The generator of this client in this round: it orders the examples. torch's own
             generator, which dropout reads, is the caller's business.
+        round_num: The round, on which the step size may depend.
         loss_factor: Multiplies the loss, not the proximal term.
 
     Returns:
@@ -45,6 +49,7 @@ def local_sgd(
     params, grad, prox = model.params, model.grad, training.prox_slope
     received = params.clone() if prox else params
     distance = torch.empty_like(params) if prox else params
+    step = _stepper(model, training, training.client_lr_at(round_num))
     grad.zero_()
     model.module.train()
     seen = []
@@ -54,11 +59,18 @@ def local_sgd(
         _ = grad.mul_(training.momentum) if training.momentum else grad.zero_()
         if prox:
             grad.add_(torch.sub(params, received, out=distance), alpha=prox)
-        loss = batch_loss(model.module(features), targets)
+        loss = batch_loss(model.module(features), targets, training.loss)
         seen.append(loss.detach())
         _backward(loss if loss_factor == 1 else loss_factor * loss)
-        params.add_(grad, alpha=-training.client_lr)
+        step()
     return float(torch.stack(seen).double().mean())
+
+
+def _stepper(model: FlatModel, training: LocalTraining, client_lr: float) -> Callable[[], object]:
+    """Return what moves the parameters along `model.grad`: our step, or an optimiser's."""
+    if training.optimizer is None:
+        return partial(model.params.add_, model.grad, alpha=-client_lr)
+    return optimizer_by(training.optimizer, model.module.parameters(), client_lr).step
 
 
 def _batches(
@@ -72,12 +84,20 @@ def _batches(
         yield from epoch.batches(size)
 
 
-def full_gradient(model: FlatModel, block: Block) -> None:
-    """Write the gradient of the mean loss over a block, in eval mode, into `model.grad`."""
+def full_gradient(model: FlatModel, block: Block, own: LossFunction | None = None) -> float:
+    """Write the gradient of the mean loss over a block, in eval mode, into `model.grad`.
+
+    Returns:
+        The mean loss, as this pass has seen it.
+    """
     model.grad.zero_()
     model.module.eval()
+    total = 0.0
     for features, targets in block.chunks():
-        _backward(batch_loss(model.module(features), targets, reduction="sum") / len(block))
+        loss = batch_loss(model.module(features), targets, own, reduction="sum")
+        total += float(loss.detach())
+        _backward(loss / len(block))
+    return total / len(block)
 
 
 def _backward(loss: Tensor) -> None:

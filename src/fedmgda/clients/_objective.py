@@ -1,162 +1,114 @@
-"""A block of one client's examples, and the mean loss over it."""
+"""What a model is trained on and judged by: its loss over examples, and its accuracy."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from fedmgda._errors import DataError
+from fedmgda.clients._own_functions import losses_by
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
-    from fedmgda._types import Indices
-    from fedmgda.data import FederatedData, Pixels
+    from fedmgda.clients._block import Block
+    from fedmgda.clients._training import LossFunction
 
-__all__ = ["Block", "batch_loss", "gather", "rows_per_pass", "score", "score_each"]
-
-_PASS_ENTRIES = 2**18
-_PASS_ROWS = 8192
+__all__ = ["batch_loss", "outputs_of", "score", "score_each"]
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The examples of one client in one split.
-
-    Attributes:
-        features: Of shape `(n, ...)`.
-        targets: Of shape `(n,)`: int64 for classes, float32 for regression.
-    """
-
-    features: Tensor
-    targets: Tensor
-
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def batches(self, size: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """Cut the block into consecutive batches; the last one may be smaller."""
-        return zip(torch.split(self.features, size), torch.split(self.targets, size), strict=True)
-
-    def chunks(self) -> Iterator[tuple[Tensor, Tensor]]:
-        """Cut the block for a forward pass without exhausting memory, by its own shape alone."""
-        tokens = not self.features.is_floating_point()
-        return self.batches(_rows_per_pass(self.features[:1].numel(), tokens=tokens))
-
-    def to(self, device: str, *, channels_last: bool) -> Block:
-        """Return the examples on a device, the channels of images last in memory if wanted."""
-        turned = channels_last and self.features.ndim == 4
-        layout = torch.channels_last if turned else torch.preserve_format
-        features = self.features.to(device, memory_format=layout)
-        return Block(features, self.targets.to(device))
-
-    def shuffled(self, order: Tensor) -> Block:
-        """Return the examples in another order."""
-        return Block(self.features[order], self.targets[order])
-
-
-def rows_per_pass(data: FederatedData) -> int:
-    """Return how many examples go through a model in one forward pass."""
-    tokens = data.pixels is None and data.features.dtype.kind in "biu"
-    return _rows_per_pass(math.prod(data.features.shape[1:]), tokens=tokens)
-
-
-def _rows_per_pass(entries: int, *, tokens: bool) -> int:
-    # A token is one entry but becomes a whole vector in every layer.
-    return min(_PASS_ROWS, max(1, _PASS_ENTRIES // max(1, 64 * entries if tokens else entries)))
-
-
-def gather(data: FederatedData, rows: Indices) -> Block:
-    """Copy the given rows into memory of their own.
-
-    torch aligns what it allocates and NumPy does not always; on equally aligned operands the same
-    kernels run in every process, so the same numbers come out.
-    """
-    features = data.features[rows]
-    scaled = _tensor(features) if data.pixels is None else _images(features, data.pixels)
-    return Block(scaled, _tensor(data.targets[rows]))
-
-
-def _tensor(array: NDArray[Any]) -> Tensor:
-    # Whole numbers are classes or tokens; everything else is a measurement.
-    dtype = torch.int64 if array.dtype.kind in "biu" else torch.float32
-    native = array.astype(array.dtype.newbyteorder("="), copy=False)
-    return torch.tensor(native, dtype=dtype)
-
-
-def _images(array: NDArray[Any], pixels: Pixels) -> Tensor:
-    if array.dtype != np.uint8:
-        raise DataError(f"Pixels must be bytes (uint8), got {array.dtype}; set pixels to None.")
-    # One operation after the other, in single precision: the numbers of torchvision.
-    return torch.tensor(array, dtype=torch.float32).div_(255).sub_(pixels.mean).div_(pixels.std)
-
-
-def batch_loss(output: Tensor, targets: Tensor, *, reduction: str = "mean") -> Tensor:
+def batch_loss(
+    output: Tensor, targets: Tensor, own: LossFunction | None = None, *, reduction: str = "mean"
+) -> Tensor:
     """Return the cross-entropy of class scores, or the squared error if the targets are floats.
 
     Args:
         output: Of shape `(n, num_classes)`; for regression `(n,)` or `(n, 1)`.
         targets: Of shape `(n,)`.
-        reduction: "mean" or "sum" over the batch.
+        own: A loss that takes the place of these; it decides what shape outputs have.
+        reduction: "mean" or "sum" over the batch, or "none" for the n losses.
     """
+    if own is not None:
+        losses = losses_by(own, output, targets)
+        if reduction == "none":
+            return losses
+        return losses.sum() if reduction == "sum" else losses.mean()
     if targets.is_floating_point():
         return functional.mse_loss(output.reshape(targets.shape), targets, reduction=reduction)
     return functional.cross_entropy(output, targets, reduction=reduction)
 
 
-def score(module: nn.Module, block: Block) -> tuple[float, float]:
+def _correct(output: Tensor, targets: Tensor, own: LossFunction | None) -> Tensor | None:
+    """Return which examples are classified correctly: the largest score is at the target.
+
+    None where that has no meaning: the targets are numbers, or with a loss of the user's own the
+    outputs are not scores of two classes or more, `(n, c)`.
+    """
+    scores = own is None or (output.ndim == 2 and output.shape[1] > 1)
+    return output.argmax(1) == targets if scores and not targets.is_floating_point() else None
+
+
+def score(module: nn.Module, block: Block, own: LossFunction | None = None) -> tuple[float, float]:
     """Return mean loss and accuracy of a module over a block, in eval mode.
 
-    The accuracy of a regression, and everything about an empty block, is NaN.
+    The accuracy of what is no classification, and everything about an empty block, is NaN.
     """
     if not len(block):
         return float("nan"), float("nan")
     module.eval()
-    loss, correct = 0.0, 0
+    loss, correct = 0.0, 0.0
     with torch.no_grad():
         for features, targets in block.chunks():
             output = module(features)
-            loss += float(batch_loss(output, targets, reduction="sum"))
-            if not targets.is_floating_point():
-                correct += int((output.argmax(1) == targets).sum())
-    accuracy = float("nan") if block.targets.is_floating_point() else correct / len(block)
-    return loss / len(block), accuracy
+            loss += float(batch_loss(output, targets, own, reduction="sum"))
+            right = _correct(output, targets, own)
+            correct += float("nan") if right is None else int(right.sum())
+    return loss / len(block), correct / len(block)
 
 
-def score_each(module: nn.Module, block: Block, lengths: NDArray[np.int64]) -> NDArray[np.float64]:
+def score_each(
+    module: nn.Module,
+    block: Block,
+    lengths: NDArray[np.int64],
+    own: LossFunction | None = None,
+) -> NDArray[np.float64]:
     """Return mean loss and accuracy over each of the consecutive pieces of a block, in eval mode.
 
     Args:
         module: The model.
         block: The examples of several clients, one client behind the other.
         lengths: Of shape `(m,)`: how many examples each client has.
+        own: A loss of the user's own.
 
     Returns:
         Of shape `(m, 2)`; NaN as in `score`.
     """
     module.eval()
-    outputs: list[tuple[Tensor, Tensor]] = []
+    losses: list[Tensor] = []
+    correct: list[Tensor] = []
     with torch.no_grad():
         for features, targets in block.chunks():
             output = module(features)
-            right = targets if targets.is_floating_point() else output.argmax(1) == targets
-            outputs.append((batch_loss(output, targets, reduction="none"), right))
+            losses.append(batch_loss(output, targets, own, reduction="none"))
+            right = _correct(output, targets, own)
+            correct += [] if right is None else [right]
     owners = np.repeat(np.arange(len(lengths)), lengths)
-    sums: list[NDArray[Any]] = [
-        np.bincount(owners, torch.cat(column).double().cpu().numpy(), len(lengths))
-        for column in zip(*outputs, strict=True)
-    ] or [np.zeros(len(lengths))] * 2
+    scores = np.full((len(lengths), 2), np.nan)
+    for column, values in enumerate((losses, correct)):
+        if values:
+            weights = torch.cat(values).double().cpu().numpy()
+            scores[:, column] = np.bincount(owners, weights, len(lengths))
     with np.errstate(invalid="ignore"):  # a client without examples has no score
-        scores = np.column_stack(sums) / lengths[:, None]
-    if block.targets.is_floating_point():
-        scores[:, 1] = np.nan
+        scores /= lengths[:, None]
     return scores
+
+
+def outputs_of(module: nn.Module, block: Block) -> NDArray[np.float32]:
+    """Return what a module gives for each example, of shape `(n, k)`, in eval mode."""
+    module.eval()
+    with torch.no_grad():
+        output = torch.cat([module(features) for features, _ in block.chunks()])
+    return output.reshape(len(block), -1).float().cpu().numpy()

@@ -5,17 +5,19 @@ from __future__ import annotations
 import multiprocessing
 import threading
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from fedmgda.clients._worker import serve
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-    from fedmgda.clients._bench import Outcome
-    from fedmgda.clients._worker import Job, SharedMemory
+    from fedmgda.clients._work import Outcome
+    from fedmgda.clients._worker import Call, Message, SharedMemory
 
-__all__ = ["WorkerProcess", "process_context"]
+__all__ = ["Job", "WorkerProcess", "process_context"]
 
 _START_SECONDS = 120.0
 _END_SECONDS = 10.0
@@ -28,6 +30,18 @@ def process_context() -> ForkServerContext | SpawnContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["fedmgda.clients._worker"])
     return context
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A part of a call that one worker does: for these clients (or groups), into these rows."""
+
+    call: Call
+    slots: tuple[int, ...]
+    units: tuple[int, ...]
+    known: Mapping[int, float] = field(default_factory=dict)
+    attempt: int = 1
 
 
 @final
@@ -56,6 +70,7 @@ class WorkerProcess:
         self.job: Job | None = None
         self.deadline = time.monotonic() + _START_SECONDS
         self.trouble = ""
+        self._call: Call | None = None
         self._lock = threading.Lock()
         self._started = self._ended = False
         self._starter = threading.Thread(target=self._start, args=(settings,), daemon=True)
@@ -87,8 +102,12 @@ class WorkerProcess:
     def assign(self, job: Job, seconds: float) -> None:
         """Send a job, to be answered within the given seconds."""
         self.job, self.deadline = job, time.monotonic() + seconds
+        # What the jobs of a call share is sent once, not 10,000 times.
+        call = None if job.call is self._call else job.call
+        message: Message = (call, job.slots, job.units, job.known)
+        self._call = job.call
         try:
-            self.pipe.send(job)
+            self.pipe.send(message)
         except OSError:
             return  # it has died: its end of the pipe says so at the next wait
 

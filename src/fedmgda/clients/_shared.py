@@ -1,4 +1,4 @@
-"""Arrays that several processes see, one copy for all.
+"""Arrays, and whole federations of them, that several processes see, one copy for all.
 
 They are anonymous files rather than named segments: the system frees them with their last user,
 however that one ends, and the small `/dev/shm` of a container does not bound them.
@@ -10,16 +10,22 @@ import mmap
 import os
 import tempfile
 import weakref
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast, final
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast, final, overload
 
 import numpy as np
+
+from fedmgda.data import FederatedData
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["SharedArray", "Source", "share"]
+    from fedmgda._types import Indices
+    from fedmgda.data import Pixels
+
+__all__ = ["SharedArray", "SharedData"]
 
 
 @final
@@ -90,10 +96,10 @@ class _MappedFile:
         return np.memmap(self.path, self.dtype, "r", self.offset, self.shape)
 
 
-Source: TypeAlias = SharedArray | _MappedFile
+_Source: TypeAlias = SharedArray | _MappedFile
 
 
-def share(array: NDArray[Any]) -> Source:
+def _share(array: NDArray[Any]) -> _Source:
     """Return something that a child process can be given to see the array, in its `array`."""
     # A slice of a map does not know where in the file it starts, so only a whole map qualifies.
     path, base = getattr(array, "filename", None), cast("object", array.base)
@@ -101,3 +107,80 @@ def share(array: NDArray[Any]) -> Source:
         offset = int(getattr(array, "offset", 0))
         return _MappedFile(str(Path(path).absolute()), array.shape, array.dtype.str, offset)
     return SharedArray.of(array)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SharedData:
+    """The arrays of federated data in a form that a child process receives without a copy."""
+
+    name: str
+    features: _Source
+    targets: _Source
+    rows: SharedArray
+    lengths: tuple[Indices, ...]
+    num_classes: int | None
+    pixels: Pixels | None
+
+    @classmethod
+    def of(cls, data: FederatedData) -> Self:
+        """Share the arrays of the data: train, validation and test rows become one array."""
+        splits = (data.train, data.validation, data.test)
+        pieces = [np.asarray(rows, np.int64) for split in splits for rows in split]
+        return cls(
+            name=data.name,
+            features=_share(data.features),
+            targets=_share(data.targets),
+            rows=SharedArray.of(np.concatenate(pieces)),
+            lengths=tuple(np.array([len(rows) for rows in split], np.int64) for split in splits),
+            num_classes=data.num_classes,
+            pixels=data.pixels,
+        )
+
+    def open(self) -> FederatedData:
+        """Return the data as views of the shared arrays."""
+        splits = []
+        start = 0
+        for lengths in self.lengths:
+            ends = start + np.cumsum(np.concatenate([[0], lengths]))
+            splits.append(_Rows(self.rows.array, ends))
+            start = int(ends[-1])
+        train, validation, test = splits
+        return FederatedData(
+            name=self.name,
+            features=self.features.array,
+            targets=self.targets.array,
+            train=train,
+            validation=validation,
+            test=test,
+            num_classes=self.num_classes,
+            pixels=self.pixels,
+        )
+
+
+@final
+class _Rows(Sequence["Indices"]):
+    """For each client its rows, as a view made when it is asked for.
+
+    An array object takes more memory than the rows of a small client, and there may be 100,000.
+    """
+
+    def __init__(self, rows: Indices, ends: Indices) -> None:
+        self._rows, self._ends = rows, ends
+
+    def __len__(self) -> int:
+        return len(self._ends) - 1
+
+    @overload
+    def __getitem__(self, client_id: int) -> Indices: ...
+
+    @overload
+    def __getitem__(self, client_id: slice) -> list[Indices]: ...
+
+    def __getitem__(self, client_id: int | slice) -> Indices | list[Indices]:
+        if isinstance(client_id, slice):
+            return [self[i] for i in range(*client_id.indices(len(self)))]
+        if not -len(self) <= client_id < len(self):
+            raise IndexError(f"There is no client {client_id} among {len(self)}.")
+        client_id %= len(self)
+        return self._rows[self._ends[client_id] : self._ends[client_id + 1]]

@@ -7,40 +7,56 @@ import os
 import signal
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+import numpy as np
 import torch
 
-from fedmgda.clients._bench import Bench, Outcome, Task
+from fedmgda.clients._torch_trainer import TorchTrainer
+from fedmgda.clients._work import LocalWork, Outcome, Rows, Scoring
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from multiprocessing.connection import Connection
 
-    from fedmgda.clients._shared import SharedArray
-    from fedmgda.clients._shared_data import SharedData
+    from fedmgda.clients._shared import SharedArray, SharedData
 
-__all__ = ["Job", "SharedMemory", "serve"]
+__all__ = ["Call", "Message", "SharedMemory", "serve"]
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class SharedMemory:
-    """What all processes see: the data, the model of the call, and the rows of the results."""
+    """What all processes see: the data, the models of the call, and the rows of the results."""
 
     data: SharedData
-    params: SharedArray
-    rows: dict[str, SharedArray]
+    models: SharedArray
+    updates: SharedArray
+    gradients: SharedArray
+
+    def rows(self, work: LocalWork, num_rows: int) -> Rows:
+        """Return where the clients of a call write to."""
+        nothing = np.empty((num_rows, 0), np.float32)
+        return Rows(
+            nothing if work.round_num is None else self.updates.reserve(num_rows),
+            self.gradients.reserve(num_rows) if work.gradients else nothing,
+        )
 
 
 @final
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One message to a worker: do a task for these units, and write to these rows."""
+class Call:
+    """What all jobs of one call share: the work, and how many models it is about."""
 
-    task: Task
-    slots: tuple[int, ...]
-    units: tuple[int, ...]
-    attempt: int = 1
+    work: LocalWork | Scoring
+    num_models: int = 1
+
+
+Message: TypeAlias = "tuple[Call | None, tuple[int, ...], tuple[int, ...], Mapping[int, float]]"
+"""To a worker: the call if it is a new one, the rows to write to, for whom, and known losses.
+
+There is one for every client of a round, so that it holds nothing but what is that client's own.
+"""
 
 
 def serve(pipe: Connection[Any, Any], memory: SharedMemory) -> None:
@@ -61,20 +77,31 @@ def serve(pipe: Connection[Any, Any], memory: SharedMemory) -> None:
 
 def _serve(pipe: Connection[Any, Any], memory: SharedMemory) -> None:
     try:
-        bench = Bench(memory.data.open(), pipe.recv())
+        trainer = TorchTrainer(memory.data.open(), pipe.recv())
     except Exception as error:  # noqa: BLE001 - the main process turns it into a sentence
         pipe.send(f"{type(error).__name__}: {error}")
         return
     pipe.send("")
+    call: Call | None = None
     while True:
-        pipe.send(_perform(bench, memory, pipe.recv()))
+        message: Message = pipe.recv()
+        call = message[0] or call
+        if call is None:
+            raise EOFError("a job without a call")
+        pipe.send(_answer(trainer, memory, call, message))
 
 
-def _perform(bench: Bench, memory: SharedMemory, job: Job) -> list[Outcome]:
-    rows = memory.rows[job.task.work].reserve(max(job.slots) + 1)
+def _answer(
+    trainer: TorchTrainer, memory: SharedMemory, call: Call, message: Message
+) -> list[Outcome]:
+    _, slots, units, known = message
+    models = memory.models.reserve(call.num_models)
+    if isinstance(call.work, Scoring):
+        return [trainer.score(call.work, unit, models) for unit in units]
+    rows = memory.rows(call.work, max(slots) + 1)
     return [
-        bench.perform(job.task, unit, memory.params.array, rows[slot])
-        for slot, unit in zip(job.slots, job.units, strict=True)
+        trainer.perform(call.work, unit, models[0], known.get(unit), rows.of(slot))
+        for slot, unit in zip(slots, units, strict=True)
     ]
 
 

@@ -1,43 +1,96 @@
-"""Data as federations: sources, partitions and local splits."""
+"""Data as federations: data sets, partitions and local splits.
 
-from fedmgda.data._check import check_federation
-from fedmgda.data._digits import load_digits
+`DATASETS` and `PARTITIONS` are the tables of what a spec can name.
+"""
+
+from fedmgda.data._catalogue import (
+    DATASETS,
+    dataset_folder,
+    fetch,
+    find_dataset,
+    find_origin,
+    import_folder,
+    is_cached,
+    verify,
+)
+from fedmgda.data._check_federation import check_federation
+from fedmgda.data._dataset import Dataset, Settings
 from fedmgda.data._dirichlet import dirichlet_partition, quantity_skew_partition
-from fedmgda.data._examples import Examples
-from fedmgda.data._federate import federate
-from fedmgda.data._federated import FederatedData, Pixels, Split
-from fedmgda.data._femnist import load_femnist
-from fedmgda.data._files import load_folder, load_own
+from fedmgda.data._facts import data_facts
+from fedmgda.data._federate import LocalSplit, federate, split_locally
+from fedmgda.data._federated import Examples, FederatedData, Pixels, Split
+from fedmgda.data._fingerprint import fingerprint
 from fedmgda.data._label_quantity import label_quantity_partition
-from fedmgda.data._npz import load_npz
-from fedmgda.data._partitions import iid_partition, natural_partition, shard_partition
-from fedmgda.data._shakespeare import VOCABULARY, TextSplit, encode_text, load_shakespeare
-from fedmgda.data._splits import LocalSplit, split_locally
-from fedmgda.data._synthetic import quadratic_federation, quadratic_optima, synthetic_federation
-from fedmgda.data._table import Table, encode_table
-from fedmgda.data._tables import Task, load_table
-from fedmgda.data._writers import load_writers
+from fedmgda.data._partitions import (
+    PARTITIONS,
+    Partition,
+    iid_partition,
+    natural_partition,
+    shard_partition,
+)
+from fedmgda.data.datasets._adult import encode_adult, load_adult, read_adult
+from fedmgda.data.datasets._cifar10 import load_cifar10
+from fedmgda.data.datasets._digits import load_digits
+from fedmgda.data.datasets._femnist import load_femnist
+from fedmgda.data.datasets._mnist import load_fashion_mnist, load_mnist
+from fedmgda.data.datasets._shakespeare import VOCABULARY, TextSplit, encode_text, load_shakespeare
+from fedmgda.data.datasets._synthetic import (
+    quadratic_federation,
+    quadratic_optima,
+    synthetic_federation,
+)
+from fedmgda.data.datasets._writers import load_writers
+from fedmgda.data.own._encoding import Table, encode_table
+from fedmgda.data.own._files import load_folder, load_own
+from fedmgda.data.own._npz import load_npz
+from fedmgda.data.own._table import LearningTask, load_table
+from fedmgda.data.sources._cache import cache_root
+from fedmgda.data.sources._origin import Origin, Step
+from fedmgda.data.sources._verify import FileCheck, Verification
 
 __all__ = [
+    "DATASETS",
+    "PARTITIONS",
     "VOCABULARY",
+    "Dataset",
     "Examples",
     "FederatedData",
+    "FileCheck",
+    "LearningTask",
     "LocalSplit",
+    "Origin",
+    "Partition",
     "Pixels",
+    "Settings",
     "Split",
+    "Step",
     "Table",
-    "Task",
     "TextSplit",
+    "Verification",
+    "cache_root",
     "check_federation",
+    "data_facts",
+    "dataset_folder",
     "dirichlet_partition",
+    "encode_adult",
     "encode_table",
     "encode_text",
     "federate",
+    "fetch",
+    "find_dataset",
+    "find_origin",
+    "fingerprint",
     "iid_partition",
+    "import_folder",
+    "is_cached",
     "label_quantity_partition",
+    "load_adult",
+    "load_cifar10",
     "load_digits",
+    "load_fashion_mnist",
     "load_femnist",
     "load_folder",
+    "load_mnist",
     "load_npz",
     "load_own",
     "load_shakespeare",
@@ -47,7 +100,9 @@ __all__ = [
     "quadratic_federation",
     "quadratic_optima",
     "quantity_skew_partition",
+    "read_adult",
     "shard_partition",
     "split_locally",
     "synthetic_federation",
+    "verify",
 ]

@@ -48,8 +48,8 @@ def dirichlet_partition(
         DataError: If there are not `num_clients * min_size` examples.
 
     >>> labels = np.repeat([0, 1, 2], 100)
-    >>> hands = dirichlet_partition(labels, 4, 0.1, np.random.default_rng(0))
-    >>> [np.bincount(labels[hand], minlength=3).tolist() for hand in hands]
+    >>> portions = dirichlet_partition(labels, 4, 0.1, np.random.default_rng(0))
+    >>> [np.bincount(labels[portion], minlength=3).tolist() for portion in portions]
     [[15, 0, 0], [1, 6, 3], [0, 94, 12], [84, 0, 85]]
     """
     _check(len(labels), num_clients, alpha, min_size)
@@ -60,19 +60,19 @@ def dirichlet_partition(
         cuts = np.rint(np.cumsum(shares)[:-1] * len(members)).astype(np.int64)
         for client, piece in enumerate(np.split(members, cuts)):
             pieces[client].append(piece)
-    hands = _filled([np.concatenate(piece) for piece in pieces], min_size)
-    return [rng.permutation(hand) for hand in hands]
+    portions = _filled([np.concatenate(piece) for piece in pieces], min_size)
+    return [rng.permutation(portion) for portion in portions]
 
 
 def quantity_skew_partition(
     num_examples: int, num_clients: int, alpha: float, rng: np.random.Generator, min_size: int = 10
 ) -> list[Indices]:
-    """Deal shuffled examples in hands of very different size.
+    """Deal shuffled examples in portions of very different size.
 
     Each client first gets `min_size` examples; the rest goes by Dirichlet(alpha, ..., alpha).
 
-    >>> hands = quantity_skew_partition(100, 4, 0.5, np.random.default_rng(0))
-    >>> [len(hand) for hand in hands]
+    >>> portions = quantity_skew_partition(100, 4, 0.5, np.random.default_rng(0))
+    >>> [len(portion) for portion in portions]
     [15, 10, 10, 65]
     """
     _check(num_examples, num_clients, alpha, min_size)
@@ -109,20 +109,20 @@ def _shares(num_clients: int, alpha: float, rng: np.random.Generator) -> NDArray
     return weights / weights.sum()
 
 
-def _filled(hands: list[Indices], min_size: int) -> list[Indices]:
-    """Move examples from the largest hands to those below the minimum; at most 2 moves a client.
+def _filled(portions: list[Indices], min_size: int) -> list[Indices]:
+    """Move examples from the largest portions to those below the minimum; at most 2 moves a client.
 
-    A move fills the poor hand, or takes from the rich one all it can spare.
+    A move fills the poor one, or takes from the rich one all it can spare.
     """
-    richest = [(-len(hand), client) for client, hand in enumerate(hands)]
+    richest = [(-len(portion), client) for client, portion in enumerate(portions)]
     heapq.heapify(richest)
-    for poor, hand in enumerate(hands):
-        missing = min_size - len(hand)
+    for poor, portion in enumerate(portions):
+        missing = min_size - len(portion)
         while missing > 0:
             size, rich = heapq.heappop(richest)
             moved = min(missing, -size - min_size)
-            hands[poor] = np.concatenate([hands[poor], hands[rich][-moved:]])
-            hands[rich] = hands[rich][:-moved]
+            portions[poor] = np.concatenate([portions[poor], portions[rich][-moved:]])
+            portions[rich] = portions[rich][:-moved]
             heapq.heappush(richest, (size + moved, rich))
             missing -= moved
-    return hands
+    return portions

@@ -1,28 +1,65 @@
-"""From examples and a partition to a federation."""
+"""From examples and a partition to a federation, with the local split of every client."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from fedmgda._errors import DataError
+from fedmgda._random import Stream, generator
 from fedmgda.data._federated import FederatedData
-from fedmgda.data._splits import split_locally
-from fedmgda.data._table import Table, encode_table, encode_targets
+from fedmgda.data.own._encoding import Table, encode_table, encode_targets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedmgda._types import Indices
-    from fedmgda.data._examples import Examples
-    from fedmgda.data._splits import LocalSplit
+    from fedmgda.data._federated import Examples
 
-__all__ = ["federate"]
+__all__ = ["LocalSplit", "federate", "split_locally"]
+
+LocalSplit: TypeAlias = Literal["shuffled", "tail"]
+
+
+def split_locally(
+    client_rows: Sequence[Indices], how: LocalSplit, seed: int
+) -> tuple[tuple[Indices, ...], tuple[Indices, ...], tuple[Indices, ...]]:
+    """Cut every client's examples 80 / 10 / 10 into train, validation and test.
+
+    Args:
+        client_rows: For each client its examples, in the order of the partition.
+        how: "shuffled" permutes each client's examples first; "tail" cuts them as they come, which
+            leaves label-sorted clients a test set of one class (what the released code does).
+        seed: The seed of the permutations.
+
+    Returns:
+        Three tuples with one index array per client.
+
+    Raises:
+        DataError: If a client has fewer than three examples.
+    """
+    train, validation, test = [], [], []
+    for client, own in enumerate(client_rows):
+        if len(own) < 3:
+            raise DataError(
+                f"Client {client} has {len(own)} examples and needs at least 3: one to train on, "
+                "one to validate and one to test on. Use fewer clients or another partition."
+            )
+        rows = own
+        if how == "shuffled":
+            rows = generator(seed, Stream.LOCAL_SPLIT, client).permutation(own)
+        first = min(len(rows) * 8 // 10, len(rows) - 2)
+        second = max(len(rows) * 9 // 10, first + 1)
+        train.append(rows[:first])
+        validation.append(rows[first:second])
+        test.append(rows[second:])
+    return tuple(train), tuple(validation), tuple(test)
 
 
 def federate(
     source: Examples | Table,
-    hands: Sequence[Indices],
+    client_rows: Sequence[Indices],
     *,
     seed: int,
     how: LocalSplit = "shuffled",
@@ -32,12 +69,12 @@ def federate(
 
     Args:
         source: The data.
-        hands: For each client its examples, from a partition.
+        client_rows: For each client its examples, from a partition.
         seed: The seed of the local split.
         how: The local split.
         client_names: What the clients are called; the names of the groups, for a natural partition.
     """
-    train, validation, test = split_locally(hands, how, seed)
+    train, validation, test = split_locally(client_rows, how, seed)
     if isinstance(source, Table):
         known = np.concatenate(train)
         features, targets = encode_table(source, known), encode_targets(source, known)

@@ -35,8 +35,8 @@ def label_quantity_partition(
         DataError: If the examples do not reach every client.
 
     >>> labels = np.repeat([0, 1, 2], 6)
-    >>> hands = label_quantity_partition(labels, 3, 2, np.random.default_rng(0))
-    >>> [sorted(labels[hand].tolist()) for hand in hands]
+    >>> portions = label_quantity_partition(labels, 3, 2, np.random.default_rng(0))
+    >>> [sorted(labels[portion].tolist()) for portion in portions]
     [[1, 1, 1, 2, 2, 2], [0, 0, 0, 2, 2, 2], [0, 0, 0, 1, 1, 1]]
     """
     classes, codes = np.unique(labels, return_inverse=True)

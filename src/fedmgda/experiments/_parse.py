@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.values import Annealed
 
 __all__ = ["parse", "suggest"]
 
@@ -42,10 +43,8 @@ def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
 
 def suggest(word: str, names: list[str], where: str = "") -> str:
     """End a sentence with the nearest valid name, or with all of them."""
-    close = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
-    if close:
-        return f"; did you mean {(where + '.' if where else '') + close[0]!r}?"
-    return f"; the names are {', '.join(names)}."
+    near = [f"{where}.{name}" if where else name for name in nearest_names(word, names)]
+    return "; " + did_you_mean(near, f"the names are {', '.join(names)}.")
 
 
 def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
@@ -53,10 +52,15 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
         if not isinstance(value, dict):
             raise SpecError(f"{path} must be a table of keys, got {_shown(value)}.")
         return parse(hint, value, path)  # type: ignore[arg-type]  # is_dataclass says it is a type
-    options = _alternatives(hint)
+    names = about.metadata.get("names")
+    options = [Literal.__getitem__(names)] if names else _alternatives(hint)
     if about.metadata.get("entry") and isinstance(value, str) and is_entry(value):
         return value
     for option in options:
+        if isinstance(value, dict) and is_dataclass(option):
+            return _parse_inner(option, value, path, about)
+        if isinstance(value, list | tuple) and is_dataclass(inner := _element(option)):
+            return tuple(_parse_inner(inner, item, path, about) for item in value)
         accepted, result = _accept(option, value)
         if accepted:
             _check_range(result, path, about)
@@ -64,6 +68,26 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
     words = [word for option in options for word in _words(option)]
     near = suggest(value, words) if isinstance(value, str) and words else "."
     raise SpecError(f"{path} must be {_describe(options)}, got {_shown(value)}{near}")
+
+
+def _element(option: Any) -> Any:
+    return get_args(option)[0] if get_origin(option) is tuple else None
+
+
+def _parse_inner(kind: Any, table: Any, path: str, about: Field[Any]) -> Any:
+    """Read a table that stands for a value, as in `rule.epsilon = { first = 1.0, power = 0.5 }`."""
+    if not isinstance(table, dict):
+        raise SpecError(f"Each of {path} must be a table of keys, got {_shown(table)}.")
+    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in table]
+    if missing:
+        raise SpecError(f"{path} needs the key {missing[0]!r}, got {_shown(table)}.")
+    try:
+        result = parse(kind, table, path)
+    except ValueError as error:
+        raise SpecError(f"{path}.{error}") from error
+    if isinstance(result, Annealed):
+        _check_range(result.first, f"{path}.first", about)
+    return result
 
 
 def _shown(value: Any) -> str:
@@ -81,10 +105,8 @@ def _accept(option: Any, value: Any) -> tuple[bool, Any]:
     """Return whether a value fits one alternative of a type, and the value as that type."""
     if get_origin(option) is Literal:
         return value in get_args(option) and isinstance(value, str), value
-    if get_origin(option) is tuple:
-        inner = get_args(option)[0]
-        fits = isinstance(value, list | tuple) and all(_accept(inner, item)[0] for item in value)
-        return fits, tuple(value) if fits else None
+    if get_origin(option) in {tuple, dict}:
+        return _accept_several(option, value)
     if isinstance(value, bool):
         return option is bool, value
     if option is float:
@@ -95,12 +117,28 @@ def _accept(option: Any, value: Any) -> tuple[bool, Any]:
     return isinstance(value, option), value
 
 
+def _accept_several(option: Any, value: Any) -> tuple[bool, Any]:
+    if get_origin(option) is dict:
+        fits = isinstance(value, dict) and all(map(_is_plain, value.values()))
+        return fits, dict(value) if fits else None
+    inner = get_args(option)[0]
+    fits = isinstance(value, list | tuple) and all(_accept(inner, item)[0] for item in value)
+    return fits, tuple(value) if fits else None
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value of a free table is a text, a number, a truth value, or a list."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return isinstance(value, str | bool) or any(_accept(kind, value)[0] for kind in (int, float))
+
+
 def _check_range(value: Any, path: str, about: Field[Any]) -> None:
     if isinstance(value, tuple):
         for item in value:
             _check_range(item, f"Each of {path}", about)
         return
-    if isinstance(value, str | bool):
+    if isinstance(value, str | bool | dict):
         return
     fits = {"low": ge, "high": le, "above": gt, "below": lt}
     limits = {name: about.metadata[name] for name in fits if about.metadata.get(name) is not None}
@@ -135,8 +173,18 @@ def _describe(options: list[Any]) -> str:
         if words:
             parts.append(", ".join(repr(word) for word in words[:-1]))
             parts[-1] += f" or {words[-1]!r}" if len(words) > 1 else f"{words[-1]!r}"
+        elif is_dataclass(option):
+            parts.append(_describe_table(option))
         elif get_origin(option) is tuple:
-            parts.append(f"a list, each {names[get_args(option)[0]]}")
+            element = _element(option)
+            each = _describe_table(element) if is_dataclass(element) else names[element]
+            parts.append(f"a list, each {each}")
+        elif get_origin(option) is dict:
+            parts.append("a table of texts, numbers, truth values and lists of them")
         else:
             parts.append(names[option])
     return " or ".join(parts)
+
+
+def _describe_table(kind: Any) -> str:
+    return f"a table with {', '.join(f.name for f in fields(kind))}"

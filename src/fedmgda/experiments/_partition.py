@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from fedmgda._types import Split
 from fedmgda.experiments._npz import npz_arrays, npz_bytes
-from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Mapping
 
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices
-    from fedmgda.data import FederatedData
-    from fedmgda.values import Tensor
+    from fedmgda.values import ClientFacts
 
-__all__ = [
-    "data_facts",
-    "data_fingerprint",
-    "is_same_partition",
-    "partition_bytes",
-    "partition_sizes",
-]
+__all__ = ["is_same_partition", "partition_bytes", "partition_sizes"]
 
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -75,31 +66,6 @@ def partition_sizes(content: bytes) -> Mapping[Split, Indices]:
         return {split: arrays[f"{split}_sizes"] for split in _SPLITS}
     except KeyError as error:
         raise ValueError(f"the array {error} is missing") from error
-
-
-def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFacts:
-    """Return what a server may know about clients whose data is here."""
-    splits: dict[Split, Sequence[Indices]] = {split: data.split(split) for split in _SPLITS}
-    return ClientFacts(
-        sizes={s: np.array([len(mine) for mine in rows], np.int64) for s, rows in splits.items()},
-        rows={s: np.concatenate([np.empty(0, np.int64), *rows]) for s, rows in splits.items()},
-        fingerprint=data_fingerprint(data),
-        layout=layout,
-        num_classes=data.num_classes,
-    )
-
-
-def data_fingerprint(data: FederatedData, *, mapped: bool = True) -> str:
-    """Return a digest of targets and features, in hexadecimal digits.
-
-    Args:
-        data: The data of all clients.
-        mapped: False leaves memory-mapped features out, as format 1 did.
-    """
-    digest = hashlib.sha256(np.ascontiguousarray(data.targets).data)
-    if mapped or not isinstance(data.features, np.memmap):
-        digest.update(np.ascontiguousarray(data.features).data)
-    return digest.hexdigest()
 
 
 def _arrays(facts: ClientFacts) -> dict[str, NDArray[Any]]:

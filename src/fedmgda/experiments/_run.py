@@ -7,16 +7,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
-import numpy as np
-
 from fedmgda._errors import FederationStalledError, StoreError
-from fedmgda.experiments._build import build_federation
+from fedmgda.data import fingerprint
+from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
-from fedmgda.experiments._partition import data_fingerprint
-from fedmgda.experiments._pool_clients import pool_clients
 from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
 from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
@@ -80,9 +78,9 @@ def execute(folder: RunFolder, clients: Clients | None = None) -> Iterator[Progr
             yield from _carry_out(folder, spec, clients)
             return
         data, notes = build_data(spec)
-        with pool_clients(spec, data) as pool:
+        with build_pool(spec, data) as pool:
             # Format 1 left memory-mapped features out of the fingerprint.
-            old = data_fingerprint(data, mapped=False)
+            old = fingerprint(data, mapped=False)
             yield from _carry_out(folder, spec, pool, notes=notes, also=(old,))
 
 
@@ -97,8 +95,8 @@ def _carry_out(
     with _going_on(folder):
         folder.keep_partition(clients.facts, also)
         folder.keep_path(clients.path)
-    federation = build_federation(spec, clients, clients.num_clients)
-    run = _Run(folder, spec, clients, federation)
+    clients = KnownLosses(clients)
+    run = _Run(folder, spec, clients, build_federation(spec, clients))
     run.notes += notes
     yield from run.steps()
     run.finish()
@@ -229,7 +227,7 @@ class _Run:
         residual = None
         if self._spec.evaluation.pareto:
             gradients = self._clients.gradients(server.model, evaluation.client_ids)
-            residual = pareto_residual(np.asarray(gradients.updates))
+            residual = pareto_residual(gradients.updates) if gradients.client_ids else None
         return evaluation_row(server.round_num, evaluation, self._malicious, residual)
 
     def _save(self) -> None:

@@ -14,7 +14,6 @@ In the spec:
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import reduce
@@ -22,6 +21,7 @@ from itertools import chain, product
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import SpecError
+from fedmgda._text import nearest_names
 from fedmgda.experiments._overrides import override_patches, refuse_ignored
 from fedmgda.experiments._parse import parse, suggest
 from fedmgda.experiments._resolve import resolve
@@ -122,7 +122,7 @@ def _chosen(
     known = list(dict.fromkeys(chain.from_iterable(axes.values())))
     for row in rows:
         if row not in known:
-            nearest = difflib.get_close_matches(row, known, n=3, cutoff=0.0)
+            nearest = nearest_names(row, known, count=3, cutoff=0.0)
             names = f"the nearest are {'; '.join(nearest)}" if nearest else "the sweep has none"
             raise SpecError(f"There is no row {row!r}; {names}.")
     named = {axis: set(rows) & set(values) or set(values) for axis, values in axes.items()}

@@ -22,7 +22,9 @@ def check_model(
     features: Tensor,
     num_classes: int | None,
     where: str = "The model",
-) -> None:
+    *,
+    any_output: bool = False,
+) -> Tensor:
     """Build the model, show it some examples, and refuse it in one sentence if it does not fit.
 
     Args:
@@ -30,6 +32,10 @@ def check_model(
         features: Of shape `(n, ...)`: a few examples as the clients will see them.
         num_classes: How many classes the model must tell apart; None means regression.
         where: The key of the model, for messages.
+        any_output: Whether outputs may have any shape, because a loss of the user's own takes them.
+
+    Returns:
+        What the model gives for the examples.
 
     Raises:
         SpecError: If the model cannot be built, is no module, cannot take the examples, or does
@@ -48,13 +54,15 @@ def check_model(
             output = module.float().eval()(features)
         except Exception as error:
             raise SpecError(f"{where} cannot take {seen}: {_in_short(error)}.") from error
-    _check_output(output, len(features), num_classes, where)
-
-
-def _check_output(output: object, num_rows: int, num_classes: int | None, where: str) -> None:
     if not isinstance(output, torch.Tensor):
         kind = type(output).__name__
         raise SpecError(f"{where} must return a tensor, got an object of type {kind}.")
+    if not any_output:
+        _check_output(output, len(features), num_classes, where)
+    return output
+
+
+def _check_output(output: Tensor, num_rows: int, num_classes: int | None, where: str) -> None:
     shape = tuple(output.shape)
     if num_classes is None:
         if shape not in {(num_rows,), (num_rows, 1)}:

@@ -1,32 +1,40 @@
-"""A flat vector back as named arrays, as torch users expect a model on disk."""
+"""The tensors of a model, as torch users expect them on disk, and where they lie in the vector."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
+import torch
 
 from fedmgda.models._flat import FlatModel
+from fedmgda.values import Tensor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import NDArray
     from torch import nn
 
-    from fedmgda._types import Vector
-
-__all__ = ["named_arrays"]
+__all__ = ["layout_of"]
 
 
-def named_arrays(build_model: Callable[[], nn.Module], vector: Vector) -> dict[str, NDArray[Any]]:
-    """Return the state dict of a model as NumPy arrays.
+def layout_of(build_model: Callable[[], nn.Module]) -> tuple[Tensor, ...]:
+    """Return the entries of the state dict of a model, for `fedmgda.values.named_arrays`.
+
+    Parameters and float buffers lie in the vector that travels, tied ones at one place. Whole
+    numbers, such as the counter of a batch norm, do not travel: they keep the value of a new model.
 
     Args:
         build_model: Returns a new module.
-        vector: Of shape `(d + num_buffers,)`.
     """
-    model = FlatModel(build_model())
-    model.load(vector)
-    state = model.module.state_dict()
-    return {name: np.ascontiguousarray(tensor.numpy()) for name, tensor in state.items()}
+    with torch.random.fork_rng(devices=[]):
+        model = FlatModel(build_model())
+    first = model.vector.data_ptr()
+    found = []
+    for name, tensor in model.module.state_dict().items():
+        start = (tensor.data_ptr() - first) // tensor.element_size() if tensor.numel() else 0
+        shape = tuple(tensor.shape) or (1,)  # as run folders have always had single numbers
+        if tensor.is_floating_point():
+            found.append(Tensor(name=name, shape=shape, start=start))
+        else:
+            found.append(Tensor(name=name, shape=shape, value=tensor.clone().numpy()))
+    return tuple(found)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,10 +95,8 @@ def load_study(name: str) -> Study:
 
 def _nearest(name: str) -> str:
     begun = [study for study in STUDIES if name and study.startswith(name)]
-    close = begun or difflib.get_close_matches(name, STUDIES, n=1, cutoff=0.6)
-    if not close:
-        return "see them with: fedmgda reproduce list"
-    return f"did you mean {' or '.join(repr(study) for study in close)}?"
+    near = begun or nearest_names(name, STUDIES)
+    return did_you_mean(near, "see them with: fedmgda reproduce list")
 
 
 def study_text(name: str) -> str:

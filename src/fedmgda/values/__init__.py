@@ -8,13 +8,22 @@
 """
 
 from fedmgda.values._aggregate import Aggregate, Weighing, aggregate
-from fedmgda.values._clients import ClientFacts, Clients, Evaluation, Predictions, Tensor
+from fedmgda.values._annealed import Annealed, value_at
+from fedmgda.values._clients import (
+    ClientFacts,
+    Clients,
+    Evaluation,
+    Predictions,
+    Tensor,
+    named_arrays,
+)
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
 from fedmgda.values._file import FileUpdates
 from fedmgda.values._updates import DenseUpdates, Updates
 
 __all__ = [
     "Aggregate",
+    "Annealed",
     "ClientFacts",
     "Clients",
     "Cohort",
@@ -28,4 +37,6 @@ __all__ = [
     "Updates",
     "Weighing",
     "aggregate",
+    "named_arrays",
+    "value_at",
 ]

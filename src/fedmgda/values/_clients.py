@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, final
 
+import numpy as np
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices, Matrix, Split, Vector
     from fedmgda.values._cohort import Cohort, Failure
 
-__all__ = ["ClientFacts", "Clients", "Evaluation", "Predictions", "Tensor"]
+__all__ = ["ClientFacts", "Clients", "Evaluation", "Predictions", "Tensor", "named_arrays"]
 
 
 @final
@@ -75,6 +78,28 @@ class Tensor:
     value: NDArray[Any] | None = None
 
 
+def named_arrays(layout: Iterable[Tensor], vector: Vector) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a model by name, in float32, as they are written to a file.
+
+    Args:
+        layout: The tensors, as `ClientFacts` has them.
+        vector: Of shape `(d + num_buffers,)`.
+
+    >>> layout = (Tensor(name="bias", shape=(1,), start=2), Tensor(name="w", shape=(1, 2), start=0))
+    >>> named_arrays(layout, np.array([1.0, 2.0, 3.0]))["w"].tolist()
+    [[1.0, 2.0]]
+    """
+    flat = np.asarray(vector, np.float32)
+    arrays = {}
+    for tensor in layout:
+        if tensor.start is None:
+            arrays[tensor.name] = np.array(tensor.value).reshape(tensor.shape)
+        else:
+            stop = tensor.start + math.prod(tensor.shape)
+            arrays[tensor.name] = flat[tensor.start : stop].reshape(tensor.shape)
+    return arrays
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClientFacts:
@@ -107,7 +132,6 @@ class Clients(Protocol):
         num_buffers: The entries of its float buffers, which follow the parameters in the vector.
         path: What computes: "compiled" or "torch".
         client_names: What the clients are called, where they have names.
-        facts: What else the server may know.
     """
 
     num_clients: int
@@ -115,7 +139,10 @@ class Clients(Protocol):
     num_buffers: int
     path: str
     client_names: tuple[str, ...] | None
-    facts: ClientFacts
+
+    @property
+    def facts(self) -> ClientFacts:
+        """What else the server may know."""
 
     def initial_params(self) -> Vector:
         """Return the model to start from, of shape `(d + num_buffers,)`, float32."""

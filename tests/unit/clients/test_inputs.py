@@ -9,7 +9,7 @@ import torch
 
 from fedmgda._errors import DataError
 from fedmgda.clients import ClientPool, LocalTraining
-from fedmgda.clients._objective import gather
+from fedmgda.clients._block import gather
 from fedmgda.data import FederatedData, Pixels
 from fedmgda.models import fmnist_cnn
 from unit.models._paper import CASES, Case
@@ -49,7 +49,9 @@ def one_round(
         data=data, build_model=build_model, training=training, seed=2, workers=workers
     ) as clients:
         params = clients.initial_params()
-        return clients.train_cohort(params, (2, 0, 1), 1), clients.gradients(params, (1,)).copy()
+        return clients.train_cohort(params, (2, 0, 1), 1), clients.gradients(
+            params, (1,)
+        ).updates.rows
 
 
 def assert_same_bits(data: FederatedData, build_model: Callable[[], nn.Module]) -> None:

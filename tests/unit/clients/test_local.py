@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from torch.nn import functional
 
 from fedmgda.clients import LocalTraining
+from fedmgda.clients._block import Block
 from fedmgda.clients._local import full_gradient, local_sgd
-from fedmgda.clients._objective import Block
 from fedmgda.models import FlatModel
 from unit.clients._toys import small
 

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
-from fedmgda import FedmgdaError
 from fedmgda._errors import MissingDependencyError
 from fedmgda.clients import LocalTraining
 from fedmgda.models import initial_vector, linear
@@ -93,7 +91,7 @@ def test_images_are_trained_in_the_format_the_network_takes(build_model: Any) ->
     with pool(data=pictures(), build_model=build_model, training=training) as clients:
         assert clients._settings.channels_last == (build_model is convolutions)
         params = clients.initial_params()
-        gradients = clients.gradients(params, ALL)
+        gradients = clients.gradients(params, ALL).updates.rows
         reported = clients.train_cohort(params, ALL, 1)
         evaluated = clients.evaluate(params, ALL, "train")
     assert reported.failures == ()
@@ -189,7 +187,7 @@ def test_updates_point_like_gradients() -> None:
     with pool(training=LocalTraining(batch_size=None, client_lr=0.01)) as clients:
         params = clients.initial_params()
         cohort = clients.train_cohort(params, ALL, 1)
-        gradients = clients.gradients(params, ALL)
+        gradients = clients.gradients(params, ALL).updates.rows
         after = clients.evaluate(params - 5 * cohort.updates.rows[2], (2,), "train")
     np.testing.assert_allclose(cohort.updates.rows, 0.01 * gradients, atol=1e-7)
     assert after.losses[0] < cohort.losses[2]
@@ -200,7 +198,7 @@ def test_gradients_leave_the_buffers_out_and_the_updates_untouched() -> None:
         params = clients.initial_params()
         cohort = clients.train_cohort(params, ALL, 1)
         before = cohort.updates.rows.copy()
-        assert clients.gradients(params, ALL).shape == (len(ALL), clients.num_params)
+        assert clients.gradients(params, ALL).updates.rows.shape == (len(ALL), clients.num_params)
         clients.evaluate(params, ALL, "test")
     np.testing.assert_array_equal(cohort.updates.rows, before)
 
@@ -235,7 +233,7 @@ def test_a_client_that_inflates_its_loss_lies_in_training_only() -> None:
         params = honest.initial_params()
         truth, lie = honest.train_cohort(params, ALL, 1), attacked.train_cohort(params, ALL, 1)
         evaluations = [clients.evaluate(params, ALL, "train") for clients in (honest, attacked)]
-        gradients = [clients.gradients(params, ALL) for clients in (honest, attacked)]
+        gradients = [clients.gradients(params, ALL).updates.rows for clients in (honest, attacked)]
     others = [i for i in ALL if i != 2]
     np.testing.assert_array_equal(truth.updates.rows[others], lie.updates.rows[others])
     np.testing.assert_allclose(
@@ -267,12 +265,21 @@ def test_a_client_without_training_examples_is_a_failure() -> None:
     assert cohort.failures[0].reason == "it has no training examples"
 
 
-def test_an_evaluation_that_fails_says_for_whom_and_why() -> None:
-    with (
-        pool(data=federation(trigger=2), build_model=trapped(complain)) as clients,
-        pytest.raises(FedmgdaError, match=r"^Client 2 could not be evaluated: its work raised"),
-    ):
-        clients.evaluate(clients.initial_params(), ALL, "train")
+def test_a_client_that_cannot_be_evaluated_is_nan_with_the_reason() -> None:
+    data = federation(trigger=2)
+    with pool(data=data, build_model=trapped(complain)) as clients, pool(data=data) as calm:
+        params = clients.initial_params()
+        found, expected = (each.evaluate(params, ALL, "train") for each in (clients, calm))
+        gradients = clients.gradients(params, ALL)
+    assert [(failure.client_id, failure.reason) for failure in found.failures] == [
+        (2, "its work raised ArithmeticError: too much")
+    ]
+    others = [i for i in ALL if i != 2]
+    assert np.isnan([found.losses[2], found.accuracies[2]]).all()
+    np.testing.assert_array_equal(found.losses[others], expected.losses[others])
+    assert found.num_examples.tolist() == list(SIZES)
+    assert gradients.client_ids == tuple(others)
+    assert [failure.client_id for failure in gradients.failures] == [2]
 
 
 def test_torchs_generator_and_threads_are_left_as_they_were() -> None:
@@ -345,11 +352,29 @@ def test_a_model_of_another_size_is_refused() -> None:
 
 
 @pytest.mark.parametrize("path", ["torch", "compiled"])
-def test_a_loss_that_is_known_is_reported_to_the_bit_and_only_for_its_model(path: str) -> None:
-    with pool(path=path) as clients:
+def test_a_loss_that_is_known_is_reported_as_it_is_told(path: str) -> None:
+    with pool(path=path, loss_factors={1: 4.0}) as clients:
         params = clients.initial_params()
-        first = clients.train_cohort(params, ALL, 1).losses
-        clients.evaluate(params, ALL[:3], "train")
-        np.testing.assert_array_equal(clients.train_cohort(params, ALL, 1).losses, first)
-        moved = params + np.float32(0.1)
-        assert (clients.train_cohort(moved, ALL, 1).losses != first).all()
+        measured = clients.train_cohort(params, ALL, 1)
+        known = dict(enumerate(clients.evaluate(params, ALL, "train").losses))
+        told = clients.train_cohort(params, ALL, 1, known=known)
+        lied = clients.train_cohort(params, ALL, 1, known={1: 0.25, 4: 0.0})
+    np.testing.assert_array_equal(told.losses, measured.losses)
+    np.testing.assert_array_equal(told.updates.rows, measured.updates.rows)
+    expected = measured.losses.copy()
+    expected[[1, 4]] = 1.0, 0.0
+    np.testing.assert_array_equal(lied.losses, expected)
+
+
+def test_a_client_whose_loss_is_known_is_spared_the_pass() -> None:
+    calls: list[bool] = []
+
+    class Counted(torch.nn.Linear):
+        def forward(self, features: torch.Tensor) -> torch.Tensor:
+            calls.append(self.training)
+            return super().forward(features)
+
+    with pool(build_model=lambda: Counted(5, 3)) as clients:
+        calls.clear()
+        clients.train_cohort(clients.initial_params(), (0, 1), 1, known={0: 0.5})
+    assert calls.count(False) == 1

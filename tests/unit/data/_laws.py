@@ -1,11 +1,11 @@
 import numpy as np
 
 
-def assert_complete_and_disjoint(hands, num_examples):
-    assert all(hand.dtype == np.int64 for hand in hands)
-    assert np.array_equal(np.sort(np.concatenate(hands)), np.arange(num_examples))
+def assert_complete_and_disjoint(portions, num_examples):
+    assert all(portion.dtype == np.int64 for portion in portions)
+    assert np.array_equal(np.sort(np.concatenate(portions)), np.arange(num_examples))
 
 
-def assert_same(hands, again):
-    assert len(hands) == len(again)
-    assert all(np.array_equal(one, other) for one, other in zip(hands, again, strict=True))
+def assert_same(portions, again):
+    assert len(portions) == len(again)
+    assert all(np.array_equal(one, other) for one, other in zip(portions, again, strict=True))

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda.data import dirichlet_partition, quantity_skew_partition
@@ -17,29 +16,29 @@ concentrations = st.floats(-3, 3).map(lambda exponent: 10.0**exponent)
 )  # fmt: skip
 def test_every_concentration_ends_with_everyone_served(clients, alpha, classes, least, extra, seed):
     labels = np.random.default_rng(seed).integers(classes, size=clients * least + extra)
-    hands = dirichlet_partition(labels, clients, alpha, np.random.default_rng(seed), least)
-    assert_complete_and_disjoint(hands, len(labels))
-    assert len(hands) == clients
-    assert min(len(hand) for hand in hands) >= least
+    portions = dirichlet_partition(labels, clients, alpha, np.random.default_rng(seed), least)
+    assert_complete_and_disjoint(portions, len(labels))
+    assert len(portions) == clients
+    assert min(len(portion) for portion in portions) >= least
     again = dirichlet_partition(labels, clients, alpha, np.random.default_rng(seed), least)
-    assert_same(hands, again)
+    assert_same(portions, again)
 
 
 @pytest.mark.parametrize("clients", [2, 10, 1000])
 @pytest.mark.parametrize("alpha", [1e-3, 1e-2, 1.0, 1e3])
 def test_the_corners_of_the_range_end(clients, alpha):
     labels = np.repeat(np.arange(10), 1000)
-    hands = dirichlet_partition(labels, clients, alpha, np.random.default_rng(0), 10)
-    assert_complete_and_disjoint(hands, len(labels))
-    assert min(len(hand) for hand in hands) >= 10
+    portions = dirichlet_partition(labels, clients, alpha, np.random.default_rng(0), 10)
+    assert_complete_and_disjoint(portions, len(labels))
+    assert min(len(portion) for portion in portions) >= 10
 
 
 def test_a_small_alpha_separates_the_classes_and_a_large_one_mixes_them():
     labels = np.repeat(np.arange(10), 1000)
 
     def shares(alpha):
-        hands = dirichlet_partition(labels, 20, alpha, np.random.default_rng(3))
-        counts = np.array([np.bincount(labels[hand], minlength=10) for hand in hands])
+        portions = dirichlet_partition(labels, 20, alpha, np.random.default_rng(3))
+        counts = np.array([np.bincount(labels[portion], minlength=10) for portion in portions])
         return counts / 1000
 
     assert np.allclose(shares(1e3), 1 / 20, atol=0.01)
@@ -68,18 +67,18 @@ def test_skewed_quantities_are_complete_disjoint_and_large_enough(
     clients, alpha, least, extra, seed
 ):
     n = clients * least + extra
-    hands = quantity_skew_partition(n, clients, alpha, np.random.default_rng(seed), least)
-    assert_complete_and_disjoint(hands, n)
-    assert len(hands) == clients
-    assert min(len(hand) for hand in hands) >= least
+    portions = quantity_skew_partition(n, clients, alpha, np.random.default_rng(seed), least)
+    assert_complete_and_disjoint(portions, n)
+    assert len(portions) == clients
+    assert min(len(portion) for portion in portions) >= least
     again = quantity_skew_partition(n, clients, alpha, np.random.default_rng(seed), least)
-    assert_same(hands, again)
+    assert_same(portions, again)
 
 
 def test_a_small_alpha_makes_sizes_more_unequal():
     def sizes(alpha):
-        hands = quantity_skew_partition(10_000, 20, alpha, np.random.default_rng(1))
-        return np.array([len(hand) for hand in hands])
+        portions = quantity_skew_partition(10_000, 20, alpha, np.random.default_rng(1))
+        return np.array([len(portion) for portion in portions])
 
     assert sizes(0.01).max() > 5000
     assert np.ptp(sizes(1000.0)) < 200

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda.data import label_quantity_partition
@@ -19,11 +18,11 @@ def test_no_client_sees_more_classes_than_it_owns(clients, classes, per_client, 
         [np.repeat(np.arange(classes), clients), rng.integers(classes, size=extra)]
     )
     assume(per_client <= classes <= clients * per_client)
-    hands = label_quantity_partition(labels, clients, per_client, np.random.default_rng(seed))
-    assert_complete_and_disjoint(hands, len(labels))
-    assert {len(set(labels[hand])) for hand in hands} == {per_client}
+    portions = label_quantity_partition(labels, clients, per_client, np.random.default_rng(seed))
+    assert_complete_and_disjoint(portions, len(labels))
+    assert {len(set(labels[portion])) for portion in portions} == {per_client}
     again = label_quantity_partition(labels, clients, per_client, np.random.default_rng(seed))
-    assert_same(hands, again)
+    assert_same(portions, again)
 
 
 @given(st.integers(1, 30), st.integers(1, 8), st.integers(0, 60), st.integers(0, 2**32))
@@ -32,20 +31,20 @@ def test_with_one_class_each_nobody_is_empty_however_rare_a_class(clients, class
     rng = np.random.default_rng(seed)
     rare_first = np.minimum(rng.geometric(0.5, size=extra + clients) - 1, classes - 1)
     labels = np.concatenate([np.arange(classes), rare_first])
-    hands = label_quantity_partition(labels, clients, 1, rng)
-    assert_complete_and_disjoint(hands, len(labels))
-    assert {len(set(labels[hand])) for hand in hands} == {1}
+    portions = label_quantity_partition(labels, clients, 1, rng)
+    assert_complete_and_disjoint(portions, len(labels))
+    assert {len(set(labels[portion])) for portion in portions} == {1}
 
 
 def test_equal_classes_make_equal_clients():
     labels = np.repeat(np.arange(10), 600)
-    hands = label_quantity_partition(labels, 100, 3, np.random.default_rng(0))
-    assert {len(hand) for hand in hands} == {60}
+    portions = label_quantity_partition(labels, 100, 3, np.random.default_rng(0))
+    assert {len(portion) for portion in portions} == {60}
 
 
 def test_single_examples_of_many_classes_still_reach_everyone():
-    hands = label_quantity_partition(np.arange(10), 10, 10, np.random.default_rng(0))
-    assert {len(hand) for hand in hands} == {1}
+    portions = label_quantity_partition(np.arange(10), 10, 10, np.random.default_rng(0))
+    assert {len(portion) for portion in portions} == {1}
 
 
 def test_impossible_wishes_are_refused():

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from fedmgda.clients._objective import batch_loss
-from fedmgda.models import FlatModel, initial_vector, named_arrays
+from fedmgda.models import FlatModel, initial_vector, layout_of
+from fedmgda.values import named_arrays
 from unit.models._paper import CASES, Case
 
 
@@ -72,7 +73,7 @@ def test_the_initial_model_is_a_function_of_the_seed(case: Case) -> None:
 
 def test_the_model_on_disk_is_the_model(case: Case) -> None:
     vector = initial_vector(case.build, 3)
-    arrays = named_arrays(case.build, vector)
+    arrays = named_arrays(layout_of(case.build), vector)
     np.testing.assert_array_equal(np.concatenate([a.ravel() for a in arrays.values()]), vector)
 
 

@@ -1,4 +1,7 @@
-"""Open archives without trusting them: named members only, inside the folder, only so large."""
+"""Open archives without trusting them: named members only, inside the folder, only so large.
+
+And keep official files as they are, where nothing else is needed.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +14,12 @@ import zlib
 from pathlib import Path, PurePosixPath
 from typing import IO, TYPE_CHECKING, Protocol
 
-from fedmgda.data.sources._dataset import SourceError
+from fedmgda.data.sources._origin import SourceError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["copy", "gunzip", "unpack_deb", "unpack_tar"]
+__all__ = ["copy", "gunzip", "restore_plain", "store_plain", "unpack_deb", "unpack_tar"]
 
 MAX_MEMBERS = 10_000
 MAX_BYTES = 1 << 30
@@ -26,6 +29,17 @@ _BROKEN = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipF
 def copy(path: Path, folder: Path) -> None:
     """Take a file as it is."""
     shutil.copyfile(path, folder / path.name)
+
+
+def store_plain(raw: Path, folder: Path) -> None:
+    """Keep every official file as it is."""
+    for path in sorted(raw.iterdir()):
+        shutil.move(path, folder / path.name)
+
+
+def restore_plain(folder: Path, official: str) -> bytes:
+    """Return the official file, which is the cached one."""
+    return (folder / official).read_bytes()
 
 
 def gunzip(path: Path, folder: Path) -> None:

@@ -18,7 +18,7 @@ from fedmgda.data.sources._checksums import sha256_of_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedmgda.data.sources._dataset import Dataset
+    from fedmgda.data.sources._origin import Origin
 
 __all__ = ["FORMAT", "MANIFEST", "cache_root", "cached_folder", "downloads", "install", "locked"]
 __all__ += ["read_manifest", "staging"]
@@ -90,7 +90,7 @@ def staging(name: str) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def install(dataset: Dataset, built: Path, *, source: str) -> Path:
+def install(origin: Origin, built: Path, *, source: str) -> Path:
     """Record what is in the built folder, and put it where the data set belongs in one step."""
     files = {
         path.name: {"bytes": path.stat().st_size, "sha256": sha256_of_file(path)}
@@ -99,16 +99,16 @@ def install(dataset: Dataset, built: Path, *, source: str) -> Path:
     manifest = {
         "format": FORMAT,
         "fedmgda": metadata.version("fedmgda"),
-        "dataset": dataset.name,
+        "dataset": origin.name,
         "source": source,
-        "official": dict(dataset.files),
+        "official": dict(origin.files),
         "files": files,
     }
     (built / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n")
     for path in built.iterdir():
         path.chmod(0o644)
         _flush(path)
-    target = cache_root() / dataset.name
+    target = cache_root() / origin.name
     if target.exists():
         target.rename(built.parent / "old")  # in the staging folder, which goes away
     built.rename(target)

@@ -8,12 +8,12 @@ import urllib.error
 import urllib.request
 from typing import TYPE_CHECKING, Any
 
-from fedmgda.data.sources._dataset import SourceError, Step
+from fedmgda.data.sources._origin import SourceError, Step
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedmgda.data.sources._dataset import Progress
+    from fedmgda.data.sources._origin import Progress
 
 __all__ = ["download"]
 

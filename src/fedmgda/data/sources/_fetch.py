@@ -20,21 +20,21 @@ from fedmgda.data.sources._cache import (
     staging,
 )
 from fedmgda.data.sources._checksums import md5_of_file, sha256_of_file
-from fedmgda.data.sources._dataset import SourceError, Step
 from fedmgda.data.sources._download import download
+from fedmgda.data.sources._origin import SourceError, Step
 from fedmgda.data.sources._registries import locate
-from fedmgda.data.sources._verify import remedy, verify_dataset
+from fedmgda.data.sources._verify import remedy, verify_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from fedmgda.data.sources._dataset import Dataset, Download, Progress, Source
+    from fedmgda.data.sources._origin import Download, Origin, Progress, Source
 
-__all__ = ["fetch_dataset", "import_dataset"]
+__all__ = ["fetch_origin", "import_origin"]
 
 
-def fetch_dataset(dataset: Dataset, progress: Progress) -> Path:
+def fetch_origin(origin: Origin, progress: Progress) -> Path:
     """Return the folder of a data set, fetched from the first source that delivers it.
 
     What is in the cache is verified, and fetched again if it is damaged.
@@ -42,61 +42,59 @@ def fetch_dataset(dataset: Dataset, progress: Progress) -> Path:
     Raises:
         DataError: If no source delivers the official content, or the cache cannot be written.
     """
-    if not dataset.sources:
-        raise DataError(f"{dataset.name} cannot be fetched; {remedy(dataset)}")
-    with locked(dataset.name), _writing(dataset):
-        if (folder := _intact(dataset)) is not None:
-            progress(Step(text=f"{dataset.name} is in {folder}, verified"))
+    if not origin.sources:
+        raise DataError(f"{origin.name} cannot be fetched; {remedy(origin)}")
+    with locked(origin.name), _writing(origin):
+        if (folder := _intact(origin)) is not None:
+            progress(Step(text=f"{origin.name} is in {folder}, verified"))
             return folder
         refusals = []
-        for source in dataset.sources:
-            progress(Step(text=f"{dataset.name}: {source.name}"))
+        for source in origin.sources:
+            progress(Step(text=f"{origin.name}: {source.name}"))
             try:
-                return _fetch_from(source, dataset, progress)
+                return _fetch_from(source, origin, progress)
             except SourceError as error:
                 refusals.append(f"{source.name}: {error}")
-                _clear_if_empty(downloads(dataset.name))
-                progress(Step(text=f"{dataset.name}: {source.name} left: {error}"))
+                _clear_if_empty(downloads(origin.name))
+                progress(Step(text=f"{origin.name}: {source.name} left: {error}"))
     raise DataError(
-        f"{dataset.name} could not be fetched ({'; '.join(refusals)}); get the official files "
-        f"from {dataset.home} and run: fedmgda data import {dataset.name} PATH"
+        f"{origin.name} could not be fetched ({'; '.join(refusals)}); get the official files "
+        f"from {origin.home} and run: fedmgda data import {origin.name} PATH"
     )
 
 
-def import_dataset(dataset: Dataset, path: Path) -> Path:
+def import_origin(origin: Origin, path: Path) -> Path:
     """Take official files the user already has, in a folder or as one file.
 
     Raises:
         DataError: If files are missing or are not the official ones.
     """
     if not path.exists():
-        raise DataError(
-            f"{path} does not exist; name the folder or file that holds {dataset.name}."
-        )
+        raise DataError(f"{path} does not exist; name the folder or file that holds {origin.name}.")
     found = sorted(path.rglob("*")) if path.is_dir() else [path]
     candidates = [file for file in found if file.name != MANIFEST]  # of another machine's cache
-    with locked(dataset.name), _writing(dataset):
+    with locked(origin.name), _writing(origin):
         try:
-            return _take(candidates, dataset, source=f"import of {path}")
+            return _take(candidates, origin, source=f"import of {path}")
         except SourceError as error:
             raise DataError(
-                f"{path} was not imported as {dataset.name}: {error}; name the folder of the "
-                f"official files, from {dataset.home}."
+                f"{path} was not imported as {origin.name}: {error}; name the folder of the "
+                f"official files, from {origin.home}."
             ) from error
 
 
-def _intact(dataset: Dataset) -> Path | None:
-    folder = cached_folder(dataset.name)
-    return folder if folder is not None and verify_dataset(dataset).ok else None
+def _intact(origin: Origin) -> Path | None:
+    folder = cached_folder(origin.name)
+    return folder if folder is not None and verify_origin(origin).ok else None
 
 
-def _fetch_from(source: Source, dataset: Dataset, progress: Progress) -> Path:
-    waiting = downloads(dataset.name)
+def _fetch_from(source: Source, origin: Origin, progress: Progress) -> Path:
+    waiting = downloads(origin.name)
     waiting.mkdir(parents=True, exist_ok=True)
-    files = [_fetch_file(item, waiting, dataset, progress) for item in source.downloads]
-    progress(Step(text=f"{dataset.name}: checking and decoding"))
+    files = [_fetch_file(item, waiting, origin, progress) for item in source.downloads]
+    progress(Step(text=f"{origin.name}: checking and decoding"))
     try:
-        folder = _take(files, dataset, source=source.name)
+        folder = _take(files, origin, source=source.name)
     except SourceError:
         shutil.rmtree(waiting, ignore_errors=True)  # wrong content: the next fetch begins anew
         raise
@@ -104,18 +102,18 @@ def _fetch_from(source: Source, dataset: Dataset, progress: Progress) -> Path:
     return folder
 
 
-def _fetch_file(item: Download, waiting: Path, dataset: Dataset, progress: Progress) -> Path:
+def _fetch_file(item: Download, waiting: Path, origin: Origin, progress: Progress) -> Path:
     target = waiting / item.file
     if not target.exists():  # an earlier attempt may have stopped between two files
-        download(locate(item), target, max_bytes=2 * dataset.size + (1 << 20), progress=progress)
+        download(locate(item), target, max_bytes=2 * origin.size + (1 << 20), progress=progress)
     if item.sha256 and (found := sha256_of_file(target)) != item.sha256:
         target.unlink()
         raise SourceError(f"{item.file} has sha256 {found}, expected {item.sha256}")
     return target
 
 
-def _convert(file: Path, raw: Path, dataset: Dataset) -> None:
-    for pattern, convert in dataset.forms.items():
+def _convert(file: Path, raw: Path, origin: Origin) -> None:
+    for pattern, convert in origin.forms.items():
         if file.is_file() and fnmatch(file.name, pattern):
             if not os.access(file, os.R_OK):
                 raise SourceError(f"{file} may not be read")
@@ -123,30 +121,30 @@ def _convert(file: Path, raw: Path, dataset: Dataset) -> None:
             return
 
 
-def _check_official(raw: Path, dataset: Dataset) -> None:
+def _check_official(raw: Path, origin: Origin) -> None:
     """Compare with the pinned checksums before anything is parsed."""
-    if not dataset.files and not any(raw.iterdir()):
-        raise SourceError(f"none of {', '.join(dataset.forms)} is there")
-    if missing := [name for name in dataset.files if not (raw / name).is_file()]:
+    if not origin.files and not any(raw.iterdir()):
+        raise SourceError(f"none of {', '.join(origin.forms)} is there")
+    if missing := [name for name in origin.files if not (raw / name).is_file()]:
         raise SourceError(
             f"{', '.join(missing[:3])} {'is' if len(missing) == 1 else 'are'} not there"
         )
-    for name, expected in dataset.files.items():
+    for name, expected in origin.files.items():
         if (found := md5_of_file(raw / name)) != expected:
             raise SourceError(f"{name} has md5 {found}, but the official file has {expected}")
 
 
-def _take(files: Iterable[Path], dataset: Dataset, *, source: str) -> Path:
+def _take(files: Iterable[Path], origin: Origin, *, source: str) -> Path:
     """Decode, check and store files; the data set appears in the cache whole or not at all."""
-    with staging(dataset.name) as stage:
+    with staging(origin.name) as stage:
         raw, built = stage / "raw", stage / "built"
         raw.mkdir()
         built.mkdir()
         for file in files:
-            _convert(file, raw, dataset)
-        _check_official(raw, dataset)
-        dataset.store(raw, built)
-        return install(dataset, built, source=source)
+            _convert(file, raw, origin)
+        _check_official(raw, origin)
+        origin.store(raw, built)
+        return install(origin, built, source=source)
 
 
 def _clear_if_empty(folder: Path) -> None:
@@ -155,17 +153,17 @@ def _clear_if_empty(folder: Path) -> None:
 
 
 @contextmanager
-def _writing(dataset: Dataset) -> Iterator[None]:
+def _writing(origin: Origin) -> Iterator[None]:
     """Turn a cache that cannot be written into a sentence; give the space of downloads back."""
     try:
         yield
     except OSError as error:
-        shutil.rmtree(downloads(dataset.name), ignore_errors=True)
+        shutil.rmtree(downloads(origin.name), ignore_errors=True)
         full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         what = "is full" if full else f"cannot be written ({error.strerror or error})"
-        room = f"{max(1, 4 * dataset.size >> 20)} MB" if dataset.size else "some space"
+        room = f"{max(1, 4 * origin.size >> 20)} MB" if origin.size else "some space"
         raise DataError(
-            f"The cache {cache_root()} {what} and {dataset.name} was not stored; free "
+            f"The cache {cache_root()} {what} and {origin.name} was not stored; free "
             f"{room} or name another folder in the environment "
             "variable FEDMGDA_DATA."
         ) from error

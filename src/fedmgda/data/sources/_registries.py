@@ -14,10 +14,10 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-from fedmgda.data.sources._dataset import SourceError
+from fedmgda.data.sources._origin import SourceError
 
 if TYPE_CHECKING:
-    from fedmgda.data.sources._dataset import Download
+    from fedmgda.data.sources._origin import Download
 
 __all__ = ["locate"]
 

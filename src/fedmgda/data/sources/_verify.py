@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fedmgda.data.sources._dataset import Dataset
+    from fedmgda.data.sources._origin import Origin
 
-__all__ = ["Check", "Report", "verify_dataset"]
+__all__ = ["FileCheck", "Verification", "folder_of", "intact_folder", "remedy", "verify_origin"]
 
 Kind: TypeAlias = Literal["official md5", "cached sha256"]
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class FileCheck:
     """One file and its checksum: as it should be, and as it is."""
 
     file: str
@@ -38,7 +38,7 @@ class Check:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Verification:
     """What a verification found.
 
     Attributes:
@@ -52,7 +52,7 @@ class Report:
     name: str
     folder: Path
     source: str
-    checks: tuple[Check, ...]
+    checks: tuple[FileCheck, ...]
 
     @property
     def ok(self) -> bool:
@@ -60,40 +60,71 @@ class Report:
         return all(check.ok for check in self.checks)
 
 
-def verify_dataset(dataset: Dataset) -> Report:
+def verify_origin(origin: Origin) -> Verification:
     """Read everything again and compare.
 
     Raises:
         DataError: If the data set is not in the cache.
     """
-    folder, manifest = cached_folder(dataset.name), read_manifest(dataset.name)
-    if folder is None or manifest is None:
-        raise DataError(f"{dataset.name} is not in the cache {cache_root()}; {remedy(dataset)}")
-    checks = (*_official(dataset, folder), *_cached(folder, manifest.get("files", {})))
+    if (manifest := read_manifest(origin.name)) is None:
+        raise _not_cached(origin)
+    folder = cache_root() / origin.name
+    checks = (*_official(origin, folder), *_cached(folder, manifest.get("files", {})))
     source = str(manifest.get("source", "unknown"))
-    return Report(name=dataset.name, folder=folder, source=source, checks=checks)
+    return Verification(name=origin.name, folder=folder, source=source, checks=checks)
 
 
-def remedy(dataset: Dataset) -> str:
+def folder_of(origin: Origin) -> Path:
+    """Return the folder of a cached data set, without reading it.
+
+    Raises:
+        DataError: If it is not in the cache; the sentence has the command that brings it there.
+    """
+    if (folder := cached_folder(origin.name)) is None:
+        raise _not_cached(origin)
+    return folder
+
+
+def intact_folder(origin: Origin) -> Path:
+    """Return the folder of a small data set, read and compared with its checksums every time.
+
+    Raises:
+        DataError: If it is not in the cache, or a file of it is not what it should be.
+    """
+    found = verify_origin(origin)
+    wrong = [check.file for check in found.checks if not check.ok]
+    if wrong:
+        raise DataError(
+            f"{wrong[0]} in {found.folder} is not what it should be; bring it into the cache "
+            f"again with: fedmgda data fetch {origin.name}"
+        )
+    return found.folder
+
+
+def remedy(origin: Origin) -> str:
     """Say how a data set gets into the cache."""
-    if dataset.sources:
-        return f"get it with: fedmgda data fetch {dataset.name}"
-    return f"get it from {dataset.home} and run: fedmgda data import {dataset.name} PATH"
+    if origin.sources:
+        return f"get it with: fedmgda data fetch {origin.name}"
+    return f"get it from {origin.home} and run: fedmgda data import {origin.name} PATH"
 
 
-def _official(dataset: Dataset, folder: Path) -> Iterator[Check]:
-    for name, expected in dataset.files.items():
+def _not_cached(origin: Origin) -> DataError:
+    return DataError(f"{origin.name} is not in the cache {cache_root()}; {remedy(origin)}")
+
+
+def _official(origin: Origin, folder: Path) -> Iterator[FileCheck]:
+    for name, expected in origin.files.items():
         try:
-            found = md5_of_bytes(dataset.restore(folder, name))
+            found = md5_of_bytes(origin.restore(folder, name))
         except (OSError, ValueError) as error:
             found = f"cannot be read ({error})"
-        yield Check(file=name, kind="official md5", expected=expected, found=found)
+        yield FileCheck(file=name, kind="official md5", expected=expected, found=found)
 
 
-def _cached(folder: Path, files: dict[str, dict[str, str]]) -> Iterator[Check]:
+def _cached(folder: Path, files: dict[str, dict[str, str]]) -> Iterator[FileCheck]:
     for name, entry in files.items():
         try:
             found = sha256_of_file(folder / name)
         except OSError as error:
             found = f"cannot be read ({error.strerror})"
-        yield Check(file=name, kind="cached sha256", expected=entry["sha256"], found=found)
+        yield FileCheck(file=name, kind="cached sha256", expected=entry["sha256"], found=found)

@@ -9,9 +9,8 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from fedmgda.data.sources._archives import copy, gunzip, unpack_tar
-from fedmgda.data.sources._dataset import Dataset, Download, Source
-from fedmgda.data.sources._plain import restore_plain, store_plain
+from fedmgda.data.sources._archives import copy, gunzip, restore_plain, store_plain, unpack_tar
+from fedmgda.data.sources._origin import Download, Origin, Source
 
 FILES = {"rows.txt": b"1,2,3\n" * 50_000, "more.txt": b"4,5,6\n"}
 
@@ -34,6 +33,15 @@ def tar_of(members, *, mode="w:gz"):
     return buffer.getvalue()
 
 
+def ar_of(members):
+    """Return an `ar` archive, the outer form of a Debian package."""
+    parts = [b"!<arch>\n"]
+    for name, content in members.items():
+        parts.append(f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode())
+        parts.append(content + b"\n" * (len(content) % 2))
+    return b"".join(parts)
+
+
 GOOD = tar_of({f"toy-1.0/data/{name}": content for name, content in FILES.items()})
 
 
@@ -42,9 +50,6 @@ def toy(*urls, sha256=None, **changes):
     download = partial(Download, client="https", file="toy-1.0.tar.gz", sha256=sha256)
     options = {
         "name": "toy",
-        "title": "two small files",
-        "federation": "none",
-        "licence": "none",
         "size": len(GOOD),
         "files": {name: md5(content) for name, content in FILES.items()},
         "sources": tuple(
@@ -60,7 +65,7 @@ def toy(*urls, sha256=None, **changes):
         "restore": restore_plain,
         "home": "nowhere",
     }
-    return Dataset(**(options | changes))
+    return Origin(**(options | changes))
 
 
 class Server:

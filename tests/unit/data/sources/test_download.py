@@ -1,7 +1,7 @@
 import pytest
 
-from fedmgda.data.sources._dataset import SourceError
 from fedmgda.data.sources._download import download
+from fedmgda.data.sources._origin import SourceError
 from unit.data.sources._toys import GOOD
 
 CONTENT = bytes(range(256)) * 20_000

@@ -11,8 +11,8 @@ import pytest
 from fedmgda._errors import DataError, LockedError
 from fedmgda.data.sources import _download
 from fedmgda.data.sources._cache import cached_folder, locked
-from fedmgda.data.sources._fetch import fetch_dataset, import_dataset
-from fedmgda.data.sources._verify import verify_dataset
+from fedmgda.data.sources._fetch import fetch_origin, import_origin
+from fedmgda.data.sources._verify import verify_origin
 from unit.data.sources._toys import FILES, GOOD, tar_of, toy
 
 SHA256 = hashlib.sha256(GOOD).hexdigest()
@@ -21,7 +21,7 @@ ARCHIVE = "/toy-1.0.tar.gz"
 
 def fetch(dataset):
     steps = []
-    return fetch_dataset(dataset, steps.append), steps
+    return fetch_origin(dataset, steps.append), steps
 
 
 def assert_one_sentence(error):
@@ -84,11 +84,11 @@ def test_a_damaged_cache_is_noticed_and_fetched_again(cache, server, spoil):
         case "manifest":
             (folder / "manifest.json").write_text("{")
     if spoil != "manifest":
-        report = verify_dataset(dataset)
+        report = verify_origin(dataset)
         assert not report.ok
         assert {check.file for check in report.checks if not check.ok} == {"rows.txt"}
     fetch(dataset)
-    assert verify_dataset(dataset).ok
+    assert verify_origin(dataset).ok
 
 
 def flipped():
@@ -169,7 +169,7 @@ def test_a_fetch_that_fails_leaves_the_older_content_alone(cache, server):
     with pytest.raises(DataError):
         fetch(dataset)
     assert (folder / "rows.txt").read_bytes() == FILES["rows.txt"]
-    assert not verify_dataset(dataset).ok
+    assert not verify_origin(dataset).ok
 
 
 def test_what_a_killed_fetch_left_is_cleared_away(cache, server):
@@ -232,10 +232,10 @@ def test_an_import_takes_the_forms_a_user_may_have(cache, tmp_path, form):
         case _:
             (path / "toy-1.0.tar.gz").write_bytes(GOOD)
             path = path / "toy-1.0.tar.gz" if form == "one file" else path
-    folder = import_dataset(toy(), path)
+    folder = import_origin(toy(), path)
     assert {file.name: file.read_bytes() for file in folder.glob("*.txt")} == FILES
     assert path.exists()
-    assert verify_dataset(toy()).ok
+    assert verify_origin(toy()).ok
 
 
 @pytest.mark.parametrize(
@@ -253,13 +253,13 @@ def test_an_import_of_something_else_is_one_sentence(cache, tmp_path, content, r
     for name, data in content.items():
         (path / name).write_bytes(data)
     with pytest.raises(DataError, match=re.escape(f"{path} was not imported as toy: {reason}")):
-        import_dataset(toy(), path)
+        import_origin(toy(), path)
     assert_nothing_is_left(cache)
 
 
 def test_an_import_of_a_path_that_does_not_exist_is_one_sentence(cache, tmp_path):
     with pytest.raises(DataError, match="missing does not exist; name the folder or file"):
-        import_dataset(toy(), tmp_path / "missing")
+        import_origin(toy(), tmp_path / "missing")
 
 
 def test_a_data_set_without_a_fixed_edition_takes_what_there_is(cache, tmp_path):
@@ -267,9 +267,9 @@ def test_a_data_set_without_a_fixed_edition_takes_what_there_is(cache, tmp_path)
     path.mkdir()
     dataset = toy(files={})
     with pytest.raises(DataError, match=r"none of toy-1.0.tar.gz, \*.txt"):
-        import_dataset(dataset, path)
+        import_origin(dataset, path)
     (path / "own.txt").write_text("mine")
-    folder = import_dataset(dataset, path)
-    assert verify_dataset(dataset).ok
+    folder = import_origin(dataset, path)
+    assert verify_origin(dataset).ok
     (folder / "own.txt").write_text("mint")
-    assert not verify_dataset(dataset).ok
+    assert not verify_origin(dataset).ok

@@ -3,7 +3,7 @@ import os
 
 import pytest
 
-from fedmgda.data.sources._dataset import Download, SourceError
+from fedmgda.data.sources._origin import Download, SourceError
 from fedmgda.data.sources._registries import locate
 
 

@@ -1,0 +1,44 @@
+"""Sentences about names: the one a user may have meant."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["did_you_mean", "nearest_names"]
+
+
+def nearest_names(
+    word: str, names: Iterable[str], *, count: int = 1, cutoff: float = 0.6
+) -> list[str]:
+    """Return the names most like a word, the nearest first.
+
+    Args:
+        word: What the user wrote.
+        names: What exists.
+        count: How many names at most.
+        cutoff: How alike a name must be, from 0 (any name) to 1 (the word itself).
+
+    >>> nearest_names("cifar", ["adult", "cifar10", "mnist"])
+    ['cifar10']
+    """
+    return difflib.get_close_matches(word, list(names), n=count, cutoff=cutoff)
+
+
+def did_you_mean(near: Sequence[str], otherwise: str, *, shown: Callable[[str], str] = repr) -> str:
+    """End a sentence with the names that may have been meant, or with something else.
+
+    Args:
+        near: The names, as from `nearest_names`; there may be none.
+        otherwise: What the sentence ends with where there is no such name.
+        shown: How a name is written.
+
+    >>> did_you_mean(["cifar10"], "there are adult and cifar10.")
+    "did you mean 'cifar10'?"
+    >>> did_you_mean([], "there are adult and cifar10.")
+    'there are adult and cifar10.'
+    """
+    return f"did you mean {' or '.join(map(shown, near))}?" if near else otherwise

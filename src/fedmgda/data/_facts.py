@@ -1,0 +1,36 @@
+"""What a server may know about clients whose data is here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from fedmgda._types import Split
+from fedmgda.data._fingerprint import fingerprint
+from fedmgda.values import ClientFacts
+
+if TYPE_CHECKING:
+    from fedmgda.data._federated import FederatedData
+    from fedmgda.values import Tensor
+
+__all__ = ["data_facts"]
+
+_SPLITS: tuple[Split, ...] = get_args(Split)
+
+
+def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFacts:
+    """Return sizes, rows and fingerprint of the data.
+
+    Args:
+        data: The data of all clients.
+        layout: The tensors of their model.
+    """
+    rows = {split: data.split(split) for split in _SPLITS}
+    return ClientFacts(
+        sizes={split: np.array([len(mine) for mine in rows[split]], np.int64) for split in rows},
+        rows={split: np.concatenate([np.empty(0, np.int64), *rows[split]]) for split in rows},
+        fingerprint=fingerprint(data),
+        layout=layout,
+        num_classes=data.num_classes,
+    )

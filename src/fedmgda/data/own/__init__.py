@@ -1,0 +1,1 @@
+"""Data of the user's own: tables, arrays, folders, and functions that return a federation."""

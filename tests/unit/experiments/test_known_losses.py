@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from fedmgda.experiments._known_losses import KnownLosses
+from fedmgda.values import ClientFacts, Cohort, Evaluation, Failure
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FACTS = ClientFacts(sizes={}, fingerprint="", layout=())
+W1, W2 = np.ones(3, np.float32), np.full(3, 2, np.float32)
+
+
+class Recorder:
+    """Clients that note down what they are told."""
+
+    num_clients, num_params, num_buffers = 3, 2, 1
+    path, client_names, facts = "torch", ("a", "b", "c"), FACTS
+
+    def __init__(self) -> None:
+        self.told: list[Mapping[int, float] | None] = []
+        self.closed = False
+
+    def initial_params(self) -> np.ndarray:
+        return W1
+
+    def train_cohort(self, params: Any, client_ids: Any, round_num: int, **options: Any) -> Cohort:
+        del round_num
+        self.told.append(options["known"])
+        return self.gradients(params, client_ids)
+
+    def evaluate(self, params: Any, client_ids: Any, split: str, **options: Any) -> Evaluation:
+        del split, options
+        losses = np.zeros((*params.shape[:-1], len(client_ids))) + np.array(client_ids)
+        return Evaluation(
+            client_ids=tuple(client_ids),
+            losses=losses,
+            accuracies=losses,
+            num_examples=np.ones(len(client_ids)),
+            failures=(Failure(client_id=1, reason="it raised"),),
+        )
+
+    def gradients(self, params: Any, client_ids: Any) -> Cohort:
+        del params
+        rows = np.zeros((len(client_ids), 2))
+        ones = np.ones(len(client_ids))
+        return Cohort(client_ids=client_ids, updates=rows, num_examples=ones, losses=ones)
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.fixture
+def inner() -> Recorder:
+    return Recorder()
+
+
+def test_what_was_evaluated_is_told_to_those_who_train_that_very_model(inner: Recorder) -> None:
+    clients = KnownLosses(inner)
+    clients.train_cohort(W1, (0, 2), 1)
+    clients.evaluate(W2, (0, 1, 2), "train")
+    clients.train_cohort(W2.copy(), (0, 2), 2)
+    clients.train_cohort(W1, (0, 2), 3)
+    assert inner.told == [None, {0: 0.0, 2: 2.0}, None]
+
+
+def test_a_client_that_could_not_be_evaluated_is_not_known(inner: Recorder) -> None:
+    clients = KnownLosses(inner)
+    clients.evaluate(W2, (1,), "train")
+    clients.train_cohort(W2, (1,), 2)
+    assert inner.told == [{}]
+
+
+@pytest.mark.parametrize(("params", "split"), [(W2, "test"), (np.stack([W2, W1]), "train")])
+def test_other_splits_and_several_models_are_not_remembered(
+    inner: Recorder, params: np.ndarray, split: Any
+) -> None:
+    clients = KnownLosses(inner)
+    clients.evaluate(params, (0,), split)
+    clients.train_cohort(W2, (0,), 2)
+    assert inner.told == [None]
+
+
+def test_a_model_that_is_changed_in_place_is_another_model(inner: Recorder) -> None:
+    clients, params = KnownLosses(inner), W2.copy()
+    clients.evaluate(params, (0,), "train")
+    params[0] = 7
+    clients.train_cohort(params, (0,), 2)
+    assert inner.told == [None]
+
+
+def test_what_the_caller_knows_comes_first(inner: Recorder) -> None:
+    clients = KnownLosses(inner)
+    clients.evaluate(W2, (0,), "train")
+    clients.train_cohort(W2, (0,), 2, known={0: 9.0}, gradients=True)
+    assert inner.told == [{0: 9.0}]
+
+
+def test_everything_else_goes_through(inner: Recorder) -> None:
+    clients = KnownLosses(inner)
+    for name in ("num_clients", "num_params", "num_buffers", "path", "client_names", "facts"):
+        assert getattr(clients, name) is getattr(inner, name)
+    assert clients.initial_params() is W1
+    assert clients.gradients(W1, (2,)).client_ids == (2,)
+    clients.close()
+    assert inner.closed
