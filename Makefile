@@ -11,7 +11,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench bench-quick docs dist clean
+.PHONY: help demo test test-slow check format bench bench-quick coverage docs dist clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,11 @@ bench: $(VENV)/.dev  ## measure beside the peers (20 minutes), write benchmarks/
 
 bench-quick: $(VENV)/.dev  ## measure ours alone in less than a minute, write nothing
 	@$(BIN)/python benchmarks/quick.py
+
+coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of every package
+	@$(PIP) --group coverage
+	$(PYTEST) -n 2 --cov --cov-report=json:build/coverage.json
+	$(BIN)/python scripts/coverage_by_package.py build/coverage.json
 
 docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents
 	$(PYTEST) -n 2 src

@@ -92,11 +92,10 @@ def named_arrays(layout: Iterable[Tensor], vector: Vector) -> dict[str, NDArray[
     flat = np.asarray(vector, np.float32)
     arrays = {}
     for tensor in layout:
-        if tensor.start is None:
-            arrays[tensor.name] = np.array(tensor.value).reshape(tensor.shape)
-        else:
-            stop = tensor.start + math.prod(tensor.shape)
-            arrays[tensor.name] = flat[tensor.start : stop].reshape(tensor.shape)
+        start, size = tensor.start, math.prod(tensor.shape)
+        entries = np.array(tensor.value) if start is None else flat[start : start + size]
+        # What has no dimensions is written as a list of one.
+        arrays[tensor.name] = np.ascontiguousarray(entries.reshape(tensor.shape))
     return arrays
 
 

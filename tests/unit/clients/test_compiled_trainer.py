@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from torch import nn
 from fedmgda._errors import SpecError
 from fedmgda.clients import ClientPool, LocalTraining
 from fedmgda.data import Pixels
+from fedmgda.models import mlp
 from unit.clients import _toys
 from unit.clients._toys import SIZES, dropout, everything, federation, small
 
@@ -158,3 +160,25 @@ def test_rows_that_do_not_exist_are_a_failure_and_never_read() -> None:
             cohort = clients.train_cohort(clients.initial_params(), ALL, 1)
         assert [failure.client_id for failure in cohort.failures] == [0]
         assert "rows must lie in" in cohort.failures[0].reason
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_client_that_cannot_be_evaluated_leaves_the_others_alone(workers: int) -> None:
+    data = federation()
+    beyond = np.append(data.test[3], len(data.targets))
+    broken = replace(data, test=(*data.test[:3], beyond, *data.test[4:]))
+    with pool(data=broken, workers=workers) as clients, pool(data=data) as whole:
+        params = clients.initial_params()
+        models = np.stack([params, params * np.float32(0.5)])
+        found, expected = (each.evaluate(models, ALL, "test") for each in (clients, whole))
+    others = [i for i in ALL if i != 3]
+    np.testing.assert_array_equal(found.losses[:, others], expected.losses[:, others])
+    assert np.isnan(found.losses[:, 3]).all()
+    assert [failure.client_id for failure in found.failures] == [3]
+    assert "rows must lie in" in found.failures[0].reason
+
+
+def test_wide_layers_and_large_batches_are_left_to_torch() -> None:
+    wide = partial(mlp, (5, 4096, 1024, 3))
+    with pool(build_model=wide, training=LocalTraining(batch_size=None)) as clients:
+        assert clients.path == "torch"

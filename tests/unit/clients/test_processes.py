@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from functools import partial
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 from fedmgda import FedmgdaError
-from fedmgda.clients import _processes
+from fedmgda.clients import LocalTraining, _processes
 from unit.clients._toys import (
     SIZES,
     complain,
@@ -113,6 +115,30 @@ def test_the_updates_of_a_round_last_until_the_next(processes: ClientPool) -> No
 
 def test_nobody_is_a_cohort_too(processes: ClientPool) -> None:
     assert processes.train_cohort(processes.initial_params(), (), 1).client_ids == ()
+
+
+def test_a_round_of_ten_thousand_sends_each_worker_less_than_a_megabyte(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    everyone, sent = range(10_000), Counter[Connection]()
+    send_bytes = Connection._send_bytes
+
+    def counted(pipe: Connection, message: bytes) -> None:
+        sent[pipe] += len(message)
+        send_bytes(pipe, message)
+
+    data, known = federation((1,) * len(everyone)), dict.fromkeys(everyone, 0.123456789)
+    training = LocalTraining(batch_size=None)
+    with pool(data=data, training=training, workers=2) as clients:
+        params = clients.initial_params()
+        clients.train_cohort(params, (0, 1), 1)
+        monkeypatch.setattr(Connection, "_send_bytes", counted)
+        cohort = clients.train_cohort(params, everyone, 2, known=known)
+    assert cohort.failures == ()
+    assert (cohort.losses == 0.123456789).all()
+    assert len(sent) == 2
+    # Whoever does how many of them: even all at one worker would be less.
+    assert sum(sent.values()) < 1_000_000
 
 
 def test_workers_ignore_an_interrupt_from_the_terminal(processes: ClientPool) -> None:
