@@ -107,11 +107,15 @@ def read_lines(path: Path, longest: int) -> Iterator[bytes]:
         StoreError: If it is no regular file, cannot be read, or has a longer line.
     """
     with _refusals(path, "read"), _opened(path, os.O_RDONLY) as descriptor:
-        rest = b""
+        begun = list[bytes]()  # the pieces of a line whose end has not been read yet
         for chunk in () if descriptor is None else _chunks(descriptor):
-            *lines, rest = (rest + chunk).split(b"\n")
-            yield from lines
-            if len(rest) > longest:
+            first, *lines = chunk.split(b"\n")
+            begun.append(first)
+            if lines:
+                yield b"".join(begun)
+                yield from lines[:-1]
+                begun = lines[-1:]
+            if sum(map(len, begun)) > longest:
                 raise StoreError(f"{path} cannot be read: a line has more than {longest} bytes.")
 
 
@@ -128,12 +132,22 @@ def read_part(path: Path, offset: int, size: int) -> bytes:
         return os.pread(descriptor, max(end - offset, 0), offset)
 
 
-def file_digest(path: Path) -> tuple[str, int] | None:
-    """Return the sha256 of a regular file, in hexadecimal digits, and its size; None without it."""
+def file_digest(path: Path, limit: int | None = None) -> tuple[str, int] | None:
+    """Return the sha256 of a regular file, in hexadecimal digits, and its size; None without it.
+
+    Args:
+        path: The file.
+        limit: Of a file that is larger than this nothing is read, and the digest is empty.
+
+    Raises:
+        StoreError: If it is no regular file, or cannot be read.
+    """
     with _refusals(path, "read"), _opened(path, os.O_RDONLY) as descriptor:
         if descriptor is None:
             return None
         digest, size = hashlib.sha256(), 0
+        if limit is not None and (found := os.fstat(descriptor).st_size) > limit:
+            return "", found
         for chunk in _chunks(descriptor):
             digest.update(chunk)
             size += len(chunk)

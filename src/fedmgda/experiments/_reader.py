@@ -264,8 +264,8 @@ class Run:
         Raises:
             StoreError: At the first file that is not what the run wrote.
         """
-        for name in self._digests:
-            self._compare(name, file_digest(self.path / name))
+        for name, wanted in self._digests.items():
+            self._compare(name, file_digest(self.path / name, wanted.bytes))
         if self.finished:
             _ = self.rounds, self.evaluations, self.summary
 

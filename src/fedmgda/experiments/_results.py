@@ -32,6 +32,7 @@ __all__ = [
     "read_predictions",
 ]
 
+_HEAD = ["client", *(f.name for f in fields(ClientResult) if f.name != "client_id")]
 _MANY_CLASSES = 32  # of more than these, probabilities are not kept
 
 
@@ -108,11 +109,11 @@ def read_predictions(content: bytes) -> RowPredictions:
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:
     """Return a table of all clients; what is not known is an empty cell."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    names = [f.name for f in fields(ClientResult)]
-    writer.writerow(["client" if name == "client_id" else name for name in names])
+    csv.writer(text, lineterminator="\n").writerow(_HEAD)
+    # Texts are quoted, so that no name can look like the end of a line.
+    writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for client in clients:
-        values = [getattr(client, name) for name in names]
+        values = [getattr(client, f.name) for f in fields(ClientResult)]
         writer.writerow(["" if v is None or v != v else v for v in values])  # noqa: PLR0124 (NaN)
     return text.getvalue().encode()
 
@@ -127,8 +128,8 @@ def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
         head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    if len(head) != len(fields(ClientResult)) or any(len(row) != len(head) for row in rows):
-        raise ValueError("its lines differ in length")
+    if head != _HEAD or any(len(row) != len(head) for row in rows):
+        raise ValueError("it has other columns")
     return tuple(
         ClientResult(
             client_id=int(row[0]),
