@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from fedmgda.experiments import RunFolder, execute
 
-RESULTS = ("rounds.jsonl", "evaluations.jsonl", "summary.json", "model.safetensors")
+RESULTS = (
+    "rounds.jsonl", "gram.bin", "evaluations.jsonl", "summary.json", "clients.csv",
+    "model.safetensors", "predictions.npz", "partition.npz",
+)  # fmt: skip
 """The files that must be the same, byte for byte, however a run came to its end."""
 
 
@@ -14,4 +17,5 @@ def carry_on(path):
 
 
 def results(path):
-    return {name: (path / name).read_bytes() for name in RESULTS}
+    found = (path / "DONE", *(path / name for name in RESULTS))
+    return {file.name: file.read_bytes() for file in found if file.exists() or file == found[0]}

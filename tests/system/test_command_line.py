@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from fedmgda.experiments import RunFolder
+from fedmgda.experiments import RunFolder, open_run
 from runs import carry_on, results
 
 SPEC = """
@@ -128,7 +128,7 @@ def test_an_output_folder_that_cannot_be_written_is_one_sentence(spec, tmp_path)
     # A folder that refuses even the superuser: the place is taken by a file.
     (tmp_path / "taken").write_text("")
     result = fedmgda("run", "spec.toml", "--out", "taken/run", cwd=tmp_path, check=4)
-    assert "The run folder taken/run cannot be written: Not a directory" in result.stderr
+    assert "taken/run cannot be written: Not a directory" in result.stderr
 
 
 AS_NOBODY = """
@@ -151,7 +151,7 @@ def test_a_read_only_output_folder_is_one_sentence(spec, tmp_path):
         text=True,
         check=False,
     )
-    assert "The run folder readonly/run cannot be written: Permission denied" in result.stderr
+    assert "readonly/run cannot be written: Permission denied" in result.stderr
     assert result.returncode == 4
 
 
@@ -238,9 +238,9 @@ def test_too_many_failed_rounds_have_their_own_exit_code(spec, tmp_path):
     ]
     result = fedmgda(*command, cwd=tmp_path, check=6)
     assert "No usable update in 5 rounds in a row" in result.stderr
-    rows = RunFolder.open(tmp_path / "runs/spec").records.read("rounds")
-    assert rows[-1]["failed"] == "no client returned a usable update"
-    assert rows[-1]["quarantined"]
+    rows = open_run(tmp_path / "runs/spec").rounds
+    assert rows[-1].failed == "no client returned a usable update"
+    assert rows[-1].quarantined
 
 
 def test_importing_the_package_is_quick_and_light(tmp_path):

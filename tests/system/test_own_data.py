@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
-from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
+from fedmgda.experiments import RunFolder, Spec, execute, open_run, parse, resolve
 
 
 def train(tmp_path, data, **table):
@@ -42,9 +42,13 @@ def hospitals(tmp_path):
 def test_a_table_with_a_client_column_trains_end_to_end(tmp_path, hospitals):
     data = {"path": hospitals, "client": "hospital", "target": "diagnosis"}
     folder, steps = train(tmp_path, data, rounds=40, clients={"client_lr": 0.05})
-    assert folder.summary()["honest"]["users"] == 3
-    assert folder.summary()["honest"]["accuracy"]["average"] > 0.8
-    assert [client["name"] for client in folder.summary()["clients"]] == ["Aachen", "Bern", "Chur"]
+    assert open_run(folder.path).summary.honest.users == 3
+    assert open_run(folder.path).summary.honest.accuracy["average"] > 0.8
+    assert [client.name for client in open_run(folder.path).summary.clients] == [
+        "Aachen",
+        "Bern",
+        "Chur",
+    ]
     assert "Column 'perimeter' of visits.csv lacks 1 of 569 values" in steps[0].notes[0]
 
 
@@ -58,10 +62,10 @@ def test_a_regression_has_losses_and_no_accuracy(tmp_path):
     data = {"path": path, "client": "group", "target": "progress", "task": "regression"}
     # A normalised step has the length of server.lr, so near the minimum it must be a short one.
     folder, _ = train(tmp_path, data, rounds=60, server={"lr": 0.2}, clients={"client_lr": 0.05})
-    summary = folder.summary()["honest"]
-    assert summary["accuracy"] is None
-    first = folder.records.read("evaluations")[0]["honest"]["loss"]["average"]
-    assert summary["loss"]["average"] < 0.6 * first
+    summary = open_run(folder.path).summary.honest
+    assert summary.accuracy is None
+    first = open_run(folder.path).evaluations[0].honest.loss["average"]
+    assert summary.loss["average"] < 0.6 * first
 
 
 def test_without_a_client_column_a_partition_deals_the_rows(tmp_path, hospitals):
@@ -73,7 +77,7 @@ def test_without_a_client_column_a_partition_deals_the_rows(tmp_path, hospitals)
         "num_clients": 5,
     }
     folder, _ = train(tmp_path, data)
-    assert folder.summary()["honest"]["users"] == 5
+    assert open_run(folder.path).summary.honest.users == 5
 
 
 def test_arrays_with_a_client_key_train(tmp_path):
@@ -87,7 +91,7 @@ def test_arrays_with_a_client_key_train(tmp_path):
         client=np.arange(90) % 3,
     )
     folder, _ = train(tmp_path, {"path": str(path)})
-    assert folder.summary()["honest"]["users"] == 3
+    assert open_run(folder.path).summary.honest.users == 3
 
 
 MODULE = """
@@ -166,7 +170,7 @@ def test_functions_of_the_users_own_make_data_and_model(tmp_path, own_module, wo
         clients={"batch_size": 8},
         engine={"workers": workers},
     )
-    assert folder.summary()["honest"]["users"] == 3
+    assert open_run(folder.path).summary.honest.users == 3
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -24,10 +23,12 @@ from fedmgda.experiments import (
     RunFolder,
     Spec,
     execute,
+    open_run,
     parse,
     plan_sweep,
     read_toml,
     resolve,
+    to_json,
     to_toml,
     with_overrides,
 )
@@ -140,7 +141,7 @@ def sweep(
     states = watch_jobs(collection, jobs, quiet=as_json)
     rows = collection.write_table()
     if as_json:
-        out.print_json((collection.path / "summary.json").read_text())
+        out.print_json(to_json(rows))
     else:
         out.print(rows_table(rows))
         out.print(f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
@@ -159,14 +160,15 @@ def demo(
 
 def _carry_on(folder: RunFolder, *, as_json: bool) -> None:
     if folder.done:
+        open_run(folder.path).check()
         err.print(f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
         watch_run(execute(folder), quiet=as_json)
+    summary = open_run(folder.path).summary
     if as_json:
-        out.print_json(json.dumps(folder.summary()))
+        out.print_json(to_json(summary))
     else:
-        summary = folder.summary()
-        if 0 < len(summary.get("clients", ())) <= _MANY:
-            out.print(clients_table(summary["clients"]))
+        if 0 < len(summary.clients) <= _MANY:
+            out.print(clients_table(summary.clients))
         out.print(summary_table(summary))
         out.print(f"Everything about the run is in {escape(str(folder.path))}")

@@ -9,7 +9,7 @@ import numpy as np
 from fedmgda.cli._console import err, out
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._tables import rows_table
-from fedmgda.experiments import Collection, demo_table, plan_sweep
+from fedmgda.experiments import Collection, demo_table, open_run, plan_sweep, to_json
 from fedmgda.report import Curve, demo_figure
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def run_demo(path: Path, jobs: int, *, as_json: bool) -> None:
     picture = path / "demo.png"
     demo_figure(curves).savefig(picture, dpi=150)
     if as_json:
-        out.print_json((path / "summary.json").read_text())
+        out.print_json(to_json(rows))
         return
     out.print(rows_table(rows))
     out.print()
@@ -59,14 +59,14 @@ def _curves(collection: Collection) -> list[Curve]:
     for (rule, attack), indices in groups.items():
         malicious = collection.runs[indices[0]].spec.attack.clients or ()
         accuracies, improved = [], []
-        for folder in (collection.folders[index] for index in indices):
-            last = folder.records.read("evaluations")[-1]
+        for found in (open_run(collection.folders[index].path) for index in indices):
+            last = found.evaluations[-1]
             accuracies += [
                 100.0 * accuracy
-                for client, accuracy in zip(last["clients"], last["accuracies"], strict=True)
+                for client, accuracy in zip(last.client_ids, last.accuracies, strict=True)
                 if client not in malicious
             ]
-            improved.append([row["improved"] for row in folder.records.read("rounds")])
+            improved.append([row.improved for row in found.rounds])
         curves.append(
             Curve(
                 rule=rule,

@@ -11,12 +11,13 @@ from rich.markup import escape
 from fedmgda._errors import SpecError, StoreError
 from fedmgda.cli._console import err, out
 from fedmgda.experiments import (
-    RunFolder,
     Spec,
     build_data,
+    open_run,
     parse,
     read_toml,
     resolve,
+    to_table,
     with_overrides,
 )
 from fedmgda.report import partition_heatmap
@@ -39,11 +40,12 @@ def plot(
     """Draw the partition: how many examples of each label each client trains on."""
     if picture.suffix.lower() not in {".png", ".pdf", ".svg"}:
         raise SpecError(f"The picture must end in .png, .pdf or .svg, got {str(picture)!r}.")
-    table = read_toml(source / "spec.toml" if source.is_dir() else source)
+    run = open_run(source) if source.is_dir() else None
+    table = read_toml(source) if run is None else to_table(run.spec)
     table = {key: value for key, value in table.items() if key != "sweep"}
     data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
-    if source.is_dir() and not config:
-        RunFolder.open(source).check_partition(data)
+    if run is not None and not config:
+        run.check_data(data)
     for note in notes:
         err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
     figure = partition_heatmap(data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 from rich.markup import escape
@@ -21,7 +21,7 @@ from fedmgda.cli._console import err
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
-    from fedmgda.experiments import Collection, JobState, Progress
+    from fedmgda.experiments import Collection, EvaluationRow, JobState, Progress
 
 __all__ = ["leave_if_failed", "watch_jobs", "watch_run"]
 
@@ -38,8 +38,8 @@ def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
                     err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
                 if task is None:
                     task = bar.add_task("round", total=progress.rounds, news="")
-                if progress.row is not None and progress.row["improved"] is not None:
-                    improved = progress.row["improved"]
+                if progress.row is not None and progress.row.improved is not None:
+                    improved = progress.row.improved
                 news = _news(progress.evaluation, improved)
                 bar.update(task, completed=progress.round_num, news=news)
                 if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
@@ -95,15 +95,15 @@ def _bar(news: str, *, quiet: bool) -> Bar:
     )
 
 
-def _news(evaluation: dict[str, Any], improved: float | None) -> str:
+def _news(evaluation: EvaluationRow, improved: float | None) -> str:
     """Say in a few words how the users are doing."""
-    accuracy = evaluation["honest"]["accuracy"]
+    accuracy, loss = evaluation.honest.accuracy or {}, evaluation.honest.loss or {}
     parts = []
-    if accuracy is not None:
-        parts.append(f"avg {100 * accuracy['average']:.1f}%")
-        parts.append(f"worst5 {100 * accuracy['percentile_5']:.1f}%")
-    elif evaluation["honest"]["loss"] is not None:
-        parts.append(f"loss {evaluation['honest']['loss']['average']:.4g}")
+    if accuracy:
+        parts.append(f"avg {100 * (accuracy['average'] or 0):.1f}%")
+        parts.append(f"worst5 {100 * (accuracy['percentile_5'] or 0):.1f}%")
+    elif loss:
+        parts.append(f"loss {loss['average']:.4g}")
     if improved is not None:
         parts.append(f"improved {improved:.0f}%")
     return " ".join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
@@ -13,7 +13,7 @@ from fedmgda.experiments import COLUMNS, cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedmgda.experiments import Row
+    from fedmgda.experiments import NamedClient, Row, Summary
 
 __all__ = ["clients_table", "rows_table", "summary_table"]
 
@@ -41,34 +41,36 @@ def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
     return table
 
 
-def summary_table(summary: dict[str, Any]) -> Table:
+def summary_table(summary: Summary) -> Table:
     """Show one finished run: how its users are served, and how they were treated on the way."""
-    table = Table(title=f"After round {summary['round']}", title_justify="left", box=None)
+    table = Table(title=f"After round {summary.round_num}", title_justify="left", box=None)
     for name in ("users", "measure", "average", "std", "worst 5 %", "best 5 %", "min", "max"):
         table.add_column(name, justify="left" if name in {"users", "measure"} else "right")
-    for group in ("honest", "all"):
-        for measure in ("accuracy", "loss"):
-            if (values := summary.get(group, {}).get(measure)) is not None:
+    for name, group in (("honest", summary.honest), ("all", summary.all_users)):
+        if group is None:
+            continue
+        for measure, values in (("accuracy", group.accuracy), ("loss", group.loss)):
+            if values is not None:
                 # A small loss is a good one: the worst users are at the other end.
                 tails = ("percentile_5", "percentile_95")
                 worst, best = tails if measure == "accuracy" else tails[::-1]
                 keys = ("average", "std", worst, best, "min", "max")
                 numbers = [_number(measure, values[key]) for key in keys]
-                table.add_row(f"{summary[group]['users']} {group}", measure, *numbers)
+                table.add_row(f"{group.users} {name}", measure, *numbers)
     table.caption = _caption(summary)
     table.caption_justify = "left"
     return table
 
 
-def clients_table(clients: Sequence[dict[str, Any]]) -> Table:
+def clients_table(clients: Sequence[NamedClient]) -> Table:
     """Show each client that has a name."""
     table = Table(box=None)
     table.add_column("client")
     for name in ("test examples", "accuracy", "loss"):
         table.add_column(name, justify="right")
     for client in clients:
-        measured = [_number(measure, client[measure]) for measure in ("accuracy", "loss")]
-        table.add_row(escape(client["name"]), f"{client['num_examples']:.0f}", *measured)
+        measured = _number("accuracy", client.accuracy), _number("loss", client.loss)
+        table.add_row(escape(client.name), f"{client.num_examples:.0f}", *measured)
     return table
 
 
@@ -78,12 +80,13 @@ def _number(measure: str, value: float | None) -> str:
     return f"{100 * value:.1f} %" if measure == "accuracy" else f"{value:.3g}"
 
 
-def _caption(summary: dict[str, Any]) -> str:
+def _caption(summary: Summary) -> str:
     parts = []
-    if summary["improved"] is not None:
-        parts.append(f"{summary['improved']:.1f} % of participants improved, on average")
-    parts.append(f"{summary['rounds_that_sacrificed']} rounds went against one, to first order")
-    for key, text in (("rounds_failed", "rounds failed"), ("quarantined", "replies quarantined")):
-        if summary[key]:
-            parts.append(f"{summary[key]} {text}")
+    if summary.improved is not None:
+        parts.append(f"{summary.improved:.1f} % of participants improved, on average")
+    parts.append(f"{summary.rounds_that_sacrificed} rounds went against one, to first order")
+    if summary.rounds_failed:
+        parts.append(f"{summary.rounds_failed} rounds failed")
+    if summary.quarantined:
+        parts.append(f"{summary.quarantined} replies quarantined")
     return "; ".join(parts) + "."

@@ -3,36 +3,70 @@
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._demo import demo_table
+from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
+from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._rows import (
+    ClientResult,
+    EvaluationRow,
+    Gram,
+    GroupSummary,
+    NamedClient,
+    RoundRow,
+    RowPredictions,
+    Summary,
+    TimingRow,
+)
 from fedmgda.experiments._run import Progress, execute
 from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
-from fedmgda.experiments._toml import merged, read_toml, to_toml, with_overrides
+from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
+from fedmgda.experiments._train import History, Training, train
 
 __all__ = [
     "COLUMNS",
+    "ClientResult",
     "Collection",
+    "Environment",
+    "EvaluationRow",
+    "Gram",
+    "GroupSummary",
+    "History",
     "Interrupted",
     "JobState",
+    "NamedClient",
     "PlannedRun",
     "Progress",
+    "RoundRow",
     "Row",
+    "RowPredictions",
+    "Run",
     "RunFolder",
+    "RunState",
     "Spec",
+    "Summary",
+    "TimingRow",
+    "Training",
     "build_data",
     "cells",
     "demo_table",
     "execute",
     "merged",
+    "open_run",
     "parse",
     "plan_sweep",
     "read_toml",
     "resolve",
+    "run_folders",
+    "to_json",
+    "to_table",
     "to_toml",
+    "train",
     "with_overrides",
 ]

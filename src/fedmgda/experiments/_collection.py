@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedmgda._errors import StoreError
+from fedmgda._files import write_file
 from fedmgda.experiments._jobs import JobState, run_jobs
-from fedmgda.experiments._records import plain
+from fedmgda.experiments._json import to_json
+from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._table import sweep_rows, to_csv, to_markdown
-from fedmgda.federation import write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from fedmgda.experiments._rows import Summary
     from fedmgda.experiments._sweep import PlannedRun
     from fedmgda.experiments._table import Row
 
@@ -36,9 +36,9 @@ class Collection:
         for state in run_jobs([self.folders[index].path for index in pending], jobs):
             yield JobState(**asdict(state) | {"index": pending[state.index]})
 
-    def summaries(self) -> list[dict[str, Any] | None]:
+    def summaries(self) -> list[Summary | None]:
         """Return the summary of every run, None for those not finished."""
-        return [folder.summary() if folder.done else None for folder in self.folders]
+        return [open_run(folder.path).summary if folder.done else None for folder in self.folders]
 
     def write_table(self) -> list[Row]:
         """Write `summary.csv`, `.md` and `.json` over the finished runs, and return the rows."""
@@ -46,11 +46,8 @@ class Collection:
         texts = {
             "summary.csv": to_csv(rows),
             "summary.md": to_markdown(rows),
-            "summary.json": json.dumps(plain([asdict(row) for row in rows]), indent=2) + "\n",
+            "summary.json": to_json(rows),
         }
-        try:
-            for name, text in texts.items():
-                write_atomically(self.path / name, text.encode())
-        except OSError as error:
-            raise StoreError(f"{self.path} cannot be written: {error.strerror}.") from error
+        for name, text in texts.items():
+            write_file(self.path / name, text.encode())
         return rows

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedmgda.experiments._rows import (
+    ClientResult,
+    EvaluationRow,
+    GroupSummary,
+    NamedClient,
+    RoundRow,
+    Summary,
+)
 from fedmgda.metrics import fairness, improved_participants
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Indices, Split, Vector
+    from fedmgda.experiments._rows import Measures
     from fedmgda.federation import RoundRecord
     from fedmgda.values import Evaluation
 
-__all__ = ["evaluation_row", "round_row", "summarize"]
+__all__ = ["client_results", "evaluation_row", "round_row", "summarize"]
 
 
 _OF_A_LOSS = (
@@ -27,7 +37,7 @@ _OF_A_LOSS = (
 
 def round_row(
     record: RoundRecord, before: Vector | None, after: Vector | None, malicious: Sequence[int]
-) -> dict[str, Any]:
+) -> RoundRow:
     """Return one line of `rounds.jsonl`.
 
     Args:
@@ -37,101 +47,138 @@ def round_row(
         malicious: Clients that lie about their loss; they do not count among the improved.
     """
     cohort, aggregate = record.cohort, record.aggregate
-    row: dict[str, Any] = {
-        "round": record.round_num,
-        "clients": cohort.client_ids,
-        "server_lr": record.server_lr,
-        "local_losses": cohort.local_losses,
-        "losses_before": before,
-        "losses_after": after,
-        "improved": None,
-        "quarantined": [asdict(failure) for failure in record.quarantined],
-        "failed": record.failed,
-    }
-    if aggregate is not None:
-        row |= {
-            "lam": aggregate.lam,
-            "norm": aggregate.norm,
-            "gap": aggregate.gap,
-            "inner": aggregate.inner,
-            "min_inner": aggregate.inner.min(),
-            "sacrificed": aggregate.sacrificed,
-            "dropped": aggregate.dropped,
-        }
     honest = [i for i, client in enumerate(cohort.client_ids) if client not in malicious]
+    improved = None
     if before is not None and after is not None and honest:
-        row["improved"] = improved_participants(before[honest], after[honest])
-    return row
+        improved = improved_participants(before[honest], after[honest])
+    return RoundRow(
+        round_num=record.round_num,
+        client_ids=cohort.client_ids,
+        server_lr=record.server_lr,
+        num_examples=cohort.num_examples,
+        norms=cohort.updates.norms() if cohort.client_ids else np.empty(0),
+        local_losses=cohort.local_losses,
+        losses_before=before,
+        losses_after=after,
+        improved=improved,
+        quarantined=record.quarantined,
+        failed=record.failed,
+        lam=aggregate.lam if aggregate else None,
+        norm=aggregate.norm if aggregate else None,
+        gap=aggregate.gap if aggregate else None,
+        inner=aggregate.inner if aggregate else None,
+        min_inner=float(aggregate.inner.min()) if aggregate else None,
+        sacrificed=aggregate.sacrificed if aggregate else None,
+        dropped=aggregate.dropped if aggregate else None,
+        held=False,
+    )
 
 
 def evaluation_row(
     round_num: int, evaluation: Evaluation, malicious: Sequence[int], pareto: float | None
-) -> dict[str, Any]:
+) -> EvaluationRow:
     """Return one line of `evaluations.jsonl`: every user, and the summary over honest users."""
-    honest = [i for i, client in enumerate(evaluation.client_ids) if client not in malicious]
-    row: dict[str, Any] = {
-        "round": round_num,
-        "clients": evaluation.client_ids,
-        "accuracies": evaluation.accuracies,
-        "losses": evaluation.losses,
-        "num_examples": evaluation.num_examples,
-        "honest": _summary(evaluation, honest),
-    }
-    if evaluation.failures:
-        row["failures"] = [asdict(failure) for failure in evaluation.failures]
-    if malicious:
-        row["all"] = _summary(evaluation, list(range(len(evaluation.client_ids))))
-    if pareto is not None:
-        row["pareto_residual"] = pareto
-    return row
-
-
-def summarize(
-    rounds: Sequence[dict[str, Any]], last: dict[str, Any], names: Sequence[str] | None
-) -> dict[str, Any]:
-    """Return what a finished run is remembered by; where clients have names, each of them too."""
-    improved = [row["improved"] for row in rounds if row["improved"] is not None]
-    lately = [row["improved"] for row in rounds[-50:] if row["improved"] is not None]
-    lists = ("clients", "accuracies", "losses", "num_examples")
-    return (
-        {key: value for key, value in last.items() if key not in lists}
-        | {
-            "improved": float(np.mean(improved)) if improved else None,
-            "improved_last_50": float(np.mean(lately)) if lately else None,
-            "rounds_that_sacrificed": sum(bool(row.get("sacrificed")) for row in rounds),
-            "rounds_failed": sum(row["failed"] is not None for row in rounds),
-            "quarantined": sum(len(row["quarantined"]) for row in rounds),
-            "dropped": sum(len(row.get("dropped", ())) for row in rounds),
-        }
-        | ({"clients": _by_name(last, names)} if names else {})
+    everyone = list(range(len(evaluation.client_ids)))
+    honest = [i for i in everyone if evaluation.client_ids[i] not in malicious]
+    return EvaluationRow(
+        round_num=round_num,
+        client_ids=evaluation.client_ids,
+        accuracies=evaluation.accuracies,
+        losses=evaluation.losses,
+        num_examples=evaluation.num_examples,
+        honest=_group(evaluation, honest),
+        all_users=_group(evaluation, everyone) if malicious else None,
+        pareto_residual=pareto,
+        failures=evaluation.failures,
     )
 
 
-def _by_name(last: dict[str, Any], names: Sequence[str]) -> list[dict[str, Any]]:
-    columns = ("accuracies", "losses", "num_examples")
-    rows = zip(names, *(last[column] for column in columns), strict=True)
-    return [
-        {"name": name, "accuracy": accuracy, "loss": loss, "num_examples": size}
-        for name, accuracy, loss, size in rows
-    ]
+def summarize(
+    rounds: Sequence[RoundRow], last: EvaluationRow, names: Sequence[str] | None
+) -> Summary:
+    """Return what a finished run is remembered by; where clients have names, each of them too."""
+    improved = [row.improved for row in rounds if row.improved is not None]
+    lately = [row.improved for row in rounds[-50:] if row.improved is not None]
+    return Summary(
+        round_num=last.round_num,
+        honest=last.honest,
+        all_users=last.all_users,
+        pareto_residual=last.pareto_residual,
+        improved=float(np.mean(improved)) if improved else None,
+        improved_last_50=float(np.mean(lately)) if lately else None,
+        rounds_that_sacrificed=sum(bool(row.sacrificed) for row in rounds),
+        rounds_failed=sum(row.failed is not None for row in rounds),
+        quarantined=sum(len(row.quarantined) for row in rounds),
+        dropped=sum(len(row.dropped or ()) for row in rounds),
+        clients=_by_name(last, names) if names else (),
+    )
 
 
-def _summary(evaluation: Evaluation, rows: list[int]) -> dict[str, Any]:
-    """Summarise accuracy (of classifiers) and loss over some users, and say over how many.
+def client_results(
+    rounds: Sequence[RoundRow],
+    last: EvaluationRow,
+    sizes: Mapping[Split, Indices],
+    names: Sequence[str] | None,
+) -> tuple[ClientResult, ...]:
+    """Return what every client has, took part in and got.
 
-    Left out is who has no examples or could not be evaluated.
+    Args:
+        rounds: All rounds.
+        last: The last evaluation.
+        sizes: For each split, of shape `(num_clients,)`: how many examples each client has.
+        names: What the clients are called, where they have names.
     """
+    counted = Counter(client for row in rounds for client in row.client_ids)
+    scores = zip(last.client_ids, last.accuracies, last.losses, strict=True)
+    return tuple(
+        ClientResult(
+            client_id=client,
+            name=names[client] if names else None,
+            train_examples=int(sizes["train"][client]),
+            validation_examples=int(sizes["validation"][client]),
+            test_examples=int(sizes["test"][client]),
+            test_accuracy=float(accuracy),
+            test_loss=float(loss),
+            rounds=counted[client],
+        )
+        for client, accuracy, loss in scores
+    )
+
+
+def _by_name(last: EvaluationRow, names: Sequence[str]) -> tuple[NamedClient, ...]:
+    rows = zip(names, last.accuracies, last.losses, last.num_examples, strict=True)
+    return tuple(
+        NamedClient(
+            name=name, accuracy=_known(accuracy), loss=_known(loss), num_examples=float(size)
+        )
+        for name, accuracy, loss, size in rows
+    )
+
+
+def _known(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _group(evaluation: Evaluation, rows: list[int]) -> GroupSummary:
+    """Summarise accuracy (of classifiers) and loss over some users, those that have examples."""
     failed = {failure.client_id for failure in evaluation.failures}
-    ids, sizes = evaluation.client_ids, evaluation.num_examples
-    counted = [i for i in rows if sizes[i] > 0 and ids[i] not in failed]
+    counted = [
+        i for i in rows if evaluation.num_examples[i] > 0 and evaluation.client_ids[i] not in failed
+    ]
     weights = evaluation.num_examples[counted]
-    losses, accuracies = evaluation.losses[counted], evaluation.accuracies[counted]
-    summary: dict[str, Any] = {"users": len(counted)}
-    for name, values in (("accuracy", accuracies), ("loss", losses)):
-        # A diverged model has no finite loss; a regression has no accuracy.
-        known = len(values) > 0 and bool(np.isfinite(values).all())
-        measures = asdict(fairness(values, weights)) if known else {}
-        if name == "loss":  # worst, best and the indices of fairness take a large value for good
-            measures = {key: value for key, value in measures.items() if key in _OF_A_LOSS}
-        summary[name] = measures or None
-    return summary
+    return GroupSummary(
+        users=len(counted),
+        accuracy=_measures(evaluation.accuracies[counted], weights),
+        # Worst, best and the indices of fairness take a large value for good.
+        loss=_measures(evaluation.losses[counted], weights, _OF_A_LOSS),
+    )
+
+
+def _measures(
+    values: Vector, weights: Vector, kept: Sequence[str] | None = None
+) -> Measures | None:
+    # A diverged model has no finite loss; a regression has no accuracy.
+    if len(values) == 0 or not np.isfinite(values).all():
+        return None
+    found = asdict(fairness(values, weights))
+    return {key: value for key, value in found.items() if kept is None or key in kept}

@@ -1,35 +1,81 @@
-"""Who holds which examples, as a file."""
+"""Who holds which examples, as a file: enough to see later that the data is still the same."""
 
 from __future__ import annotations
 
-import io
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from fedmgda.data import fingerprint
+from fedmgda._types import Split
+from fedmgda.experiments._npz import npz_arrays, npz_bytes
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from numpy.typing import NDArray
 
-    from fedmgda.data import FederatedData, Split
+    from fedmgda._types import Indices
+    from fedmgda.values import ClientFacts
 
-__all__ = ["partition_bytes"]
+__all__ = [
+    "is_same_partition",
+    "partition_bytes",
+    "partition_sizes",
+]
 
-_SPLITS: tuple[Split, ...] = ("train", "validation", "test")
+_SPLITS: tuple[Split, ...] = get_args(Split)
 
 
-def partition_bytes(data: FederatedData) -> bytes:
-    """Return an npz archive with the rows and sizes of every client in every split.
+def partition_bytes(facts: ClientFacts) -> bytes:
+    """Return an npz archive with the sizes of every client in every split, and a fingerprint.
 
-    The same federation gives the same bytes. The fingerprint covers targets and features; features
-    in a memory-mapped file are left out, because the data cache has checked that file already.
+    Where the server knows which examples they are, these are in it too. The same clients give the
+    same bytes.
     """
-    arrays: dict[str, NDArray[Any]] = {"fingerprint": np.array(fingerprint(data, mapped=False))}
+    return npz_bytes(_arrays(facts))
+
+
+def is_same_partition(content: bytes, facts: ClientFacts, also: Collection[str] = ()) -> bool:
+    """Tell whether a stored partition is that of the clients.
+
+    Args:
+        content: The archive.
+        facts: What is known of the clients.
+        also: Further fingerprints that are right: format 1 left memory-mapped features out.
+    """
+    if content == partition_bytes(facts):
+        return True
+    try:
+        stored = npz_arrays(content)
+    except ValueError:
+        return False
+    fingerprint = str(stored.pop("fingerprint", ""))
+    expected = _arrays(facts)
+    del expected["fingerprint"]
+    return (
+        fingerprint in {facts.fingerprint, *also}
+        and stored.keys() == expected.keys()
+        and all(np.array_equal(stored[name], array) for name, array in expected.items())
+    )
+
+
+def partition_sizes(content: bytes) -> Mapping[Split, Indices]:
+    """Return how many examples each client has, by split.
+
+    Raises:
+        ValueError: If the archive is damaged.
+    """
+    arrays = npz_arrays(content)
+    try:
+        return {split: arrays[f"{split}_sizes"] for split in _SPLITS}
+    except KeyError as error:
+        raise ValueError(f"the array {error} is missing") from error
+
+
+def _arrays(facts: ClientFacts) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"fingerprint": np.array(facts.fingerprint)}
     for split in _SPLITS:
-        rows = data.split(split)
-        arrays[f"{split}_rows"] = np.concatenate([np.empty(0, np.int64), *rows])
-        arrays[f"{split}_sizes"] = np.array([len(mine) for mine in rows], dtype=np.int64)
-    file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **arrays)
-    return file.getvalue()
+        if facts.rows is not None:
+            arrays[f"{split}_rows"] = facts.rows[split]
+        arrays[f"{split}_sizes"] = facts.sizes[split]
+    return arrays

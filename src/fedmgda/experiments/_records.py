@@ -2,125 +2,189 @@
 
 from __future__ import annotations
 
-import errno
+import hashlib
 import json
-import math
-import os
-from itertools import takewhile
-from typing import IO, TYPE_CHECKING, Any
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from fedmgda._errors import StoreError
-from fedmgda.federation import write_atomically
+from fedmgda._files import AppendedFile, read_lines, truncate_file
+from fedmgda.experiments._gram import gram_place, gram_size
+from fedmgda.experiments._json import decode, encode, read_json
+from fedmgda.experiments._rows import EvaluationRow, RoundRow, TimingRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-__all__ = ["Records", "plain"]
+__all__ = ["EVALUATIONS", "GRAM", "ROUNDS", "TIMINGS", "Records", "read_rows", "read_timings"]
+
+R = TypeVar("R", RoundRow, EvaluationRow)
+
+ROUNDS, EVALUATIONS, TIMINGS = "rounds.jsonl", "evaluations.jsonl", "timings.jsonl"
+GRAM = "gram.bin"
+_LONGEST = 1 << 28  # bytes of a line: a round of a million clients
 
 
+@final
 class Records:
-    """`rounds.jsonl`, `evaluations.jsonl` and `timings.jsonl` of one folder."""
+    """Everything that a run writes line by line; `rewind` comes before the first `append`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._files: dict[str, IO[bytes]] = {}
+        names = (ROUNDS, EVALUATIONS, TIMINGS, GRAM)
+        self._files = {name: AppendedFile(folder / name) for name in names}
+        self._chains = {name: _Chain() for name in (ROUNDS, EVALUATIONS)}
+        self._gram_end = 0
 
-    def read(self, name: str) -> list[dict[str, Any]]:
-        """Return the objects of a record; a torn last line is left out.
+    def append_round(self, row: RoundRow, gram: tuple[bytes, int] | None) -> RoundRow:
+        """Add the line of a round, after the matrix it speaks of; return it as it was written.
 
-        Raises:
-            StoreError: If a line is not an object with the number of its round.
+        Args:
+            row: The round.
+            gram: What is kept of its Gram matrix and how many columns that has.
         """
-        path = self._path(name)
-        return [_parse(line, path, number) for number, line in enumerate(self._lines(name), 1)]
+        if gram is not None:
+            row = replace(row, gram=gram_place(*gram, offset=self._gram_end))
+            self._files[GRAM].append(gram[0])
+            self._gram_end += len(gram[0])
+        return self._append_chained(ROUNDS, row)
 
-    def append(self, name: str, record: dict[str, Any]) -> None:
-        """Add one line to a record and hand it to the system."""
-        line = json.dumps(plain(record), separators=(",", ":")).encode() + b"\n"
-        if name not in self._files:
-            # Without a buffer, so that what a full disk refused is not tried again at the end.
-            self._files[name] = self._path(name).open("ab", buffering=0)
-        if self._files[name].write(line) != len(line):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    def append_evaluation(self, row: EvaluationRow) -> EvaluationRow:
+        """Add the line of an evaluation; return it as it was written."""
+        return self._append_chained(EVALUATIONS, row)
+
+    def append_timing(self, row: TimingRow) -> None:
+        """Add the line of a round's seconds."""
+        self._files[TIMINGS].append(_line({"round": row.round_num, **row.seconds}) + b"\n")
 
     def sync(self) -> None:
         """Wait until the records are on the disk: a checkpoint must never be ahead of them."""
-        for file in self._files.values():
-            os.fsync(file.fileno())
+        for name in (GRAM, ROUNDS, EVALUATIONS):
+            self._files[name].sync()
 
     def rewind(self, round_num: int, evaluated: Sequence[int]) -> None:
         """Cut the records back to what was known after a round.
 
         Args:
-            round_num: The round; 0 is before the first.
+            round_num: The round; 0 is before the first, -1 before the first evaluation.
             evaluated: The rounds up to it that must have been evaluated.
 
         Raises:
             StoreError: If something before the cut is missing or damaged.
         """
-        for name, wanted in (("rounds", range(1, round_num + 1)), ("evaluations", evaluated)):
-            # What a crash left behind the cut may be torn in any way; it goes with the rest.
-            kept = list(takewhile(lambda line: _round_of(line) <= round_num, self._lines(name)))
-            if [_round_of(line) for line in kept] != list(wanted):
-                raise StoreError(
-                    f"{self._path(name)} is not what a run leaves after round {round_num}; the "
-                    "folder was damaged by something else. Delete it and run again."
-                )
-            self._write(name, kept)
-        # No result depends on a timing, so a damaged one just goes.
-        self._write("timings", [x for x in self._lines("timings") if _round_of(x) <= round_num])
+        self.close()
+        rounds = self._cut(ROUNDS, RoundRow, round_num, list(range(1, round_num + 1)))
+        self._cut(EVALUATIONS, EvaluationRow, round_num, list(evaluated))
+        ends = [row.gram.offset + gram_size(row.gram) for row in rounds if row.gram is not None]
+        self._gram_end = ends[-1] if ends else 0
+        truncate_file(self._folder / GRAM, self._gram_end)
+        # No result depends on a timing, so a damaged one just goes, with all behind it.
+        known = 0
+        for line in read_lines(self._folder / TIMINGS, _LONGEST):
+            if not _is_timing(line, round_num):
+                break
+            known += len(line) + 1
+        truncate_file(self._folder / TIMINGS, known)
 
     def close(self) -> None:
         """Close the files."""
         for file in self._files.values():
             file.close()
-        self._files.clear()
 
-    def _path(self, name: str) -> Path:
-        return self._folder / f"{name}.jsonl"
+    def _append_chained(self, name: str, row: R) -> R:
+        row = replace(row, previous=self._chains[name].digest.hexdigest())
+        line = _line(encode(row))
+        self._files[name].append(line + b"\n")
+        self._chains[name].add(line)
+        return row
 
-    def _lines(self, name: str) -> list[bytes]:
+    def _cut(self, name: str, kind: type[R], round_num: int, wanted: list[int]) -> list[R]:
+        path, chain, kept = self._folder / name, _Chain(), list[R]()
+        for line in read_lines(path, _LONGEST):
+            # What a crash left behind the cut may be torn in any way; it goes with the rest.
+            with suppress(ValueError):
+                row = chain.read(kind, line)
+                if row.round_num <= round_num:
+                    kept.append(row)
+                    chain.add(line)
+                    continue
+            break
+        if [row.round_num for row in kept] != wanted:
+            raise StoreError(
+                f"{path} is not what a run leaves after round {round_num}; the folder was damaged "
+                "by something else. Delete it and run again."
+            )
+        truncate_file(path, chain.size)
+        self._chains[name] = chain
+        return kept
+
+
+class _Chain:
+    """The lines of a record so far, each of which knows the digest of those before it."""
+
+    def __init__(self) -> None:
+        self.digest, self.size, self._begun = hashlib.sha256(), 0, False
+
+    def read(self, kind: type[R], line: bytes) -> R:
+        """Parse the next line, or say by a ValueError why it cannot be the next one."""
+        row = decode(kind, read_json(line))
+        begun = self._begun or row.previous is not None  # the lines of format 1 know nothing
+        if begun and row.previous != self.digest.hexdigest():
+            raise ValueError("the bytes before it are not those it was written after")
+        self._begun = begun
+        return row
+
+    def add(self, line: bytes) -> None:
+        self.digest.update(line + b"\n")
+        self.size += len(line) + 1
+
+
+def read_rows(path: Path, kind: type[R]) -> tuple[list[R], tuple[str, int]]:
+    """Return the lines of a chained record, and the digest and size of their bytes.
+
+    A torn last line is left out: its run is still writing, or was killed while it did.
+
+    Raises:
+        StoreError: If a line is damaged, or is not the one that was written there.
+    """
+    rows, chain = list[R](), _Chain()
+    for number, line in enumerate(read_lines(path, _LONGEST), 1):
         try:
-            return self._path(name).read_bytes().split(b"\n")[:-1]
-        except FileNotFoundError:
-            return []
-        except OSError as error:
-            raise StoreError(f"{self._path(name)} cannot be read: {error.strerror}.") from error
-
-    def _write(self, name: str, lines: list[bytes]) -> None:
-        path, content = self._path(name), b"".join(line + b"\n" for line in lines)
-        if path.exists() and path.stat().st_size != len(content):
-            write_atomically(path, content)
+            rows.append(chain.read(kind, line))
+        except ValueError as error:
+            raise StoreError(
+                f"{path} is damaged in line {number} ({error}); restore it, or delete the folder "
+                "and run again."
+            ) from error
+        chain.add(line)
+    return rows, (chain.digest.hexdigest(), chain.size)
 
 
-def plain(value: Any) -> Any:
-    """Turn NumPy values into plain ones, and what JSON cannot say (NaN, Inf) into null."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+def read_timings(path: Path) -> Iterator[TimingRow]:
+    """Yield the seconds of the rounds; a line that is damaged is passed over."""
+    for line in read_lines(path, _LONGEST):
+        try:
+            yield _timing(line)
+        except ValueError:
+            continue
 
 
-def _parse(line: bytes, path: Path, number: int) -> dict[str, Any]:
-    if _round_of(line) == math.inf:
-        raise StoreError(
-            f"{path} is damaged in line {number}; restore it, or delete the folder and run again."
-        )
-    record: dict[str, Any] = json.loads(line)
-    return record
-
-
-def _round_of(line: bytes) -> float:
-    """Return the round a line is about; infinity for a line that is no record."""
+def _is_timing(line: bytes, latest: int) -> bool:
     try:
-        record = json.loads(line)
+        return _timing(line).round_num <= latest
     except ValueError:
-        return math.inf
-    known = isinstance(record, dict) and type(record.get("round")) is int
-    return float(record["round"]) if known else math.inf
+        return False
+
+
+def _timing(line: bytes) -> TimingRow:
+    table = read_json(line)
+    if not isinstance(table, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004 (a value, not a type)
+    seconds = {key: value for key, value in table.items() if key != "round"}
+    return decode(TimingRow, {"round_num": table.get("round"), "seconds": seconds})
+
+
+def _line(table: dict[str, Any]) -> bytes:
+    return json.dumps(table, separators=(",", ":")).encode()

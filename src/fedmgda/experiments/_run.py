@@ -5,26 +5,34 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FederationStalledError, StoreError
+from fedmgda.data import fingerprint
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._gram import gram_bytes
+from fedmgda.experiments._initial_model import load_initial_model
+from fedmgda.experiments._json import to_json
 from fedmgda.experiments._known_losses import KnownLosses
-from fedmgda.experiments._measure import evaluation_row, round_row, summarize
+from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
+from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
+from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
 from fedmgda.metrics import pareto_residual
-from fedmgda.values import named_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fedmgda._types import Vector
+    from fedmgda.experiments._rows import EvaluationRow, RoundRow
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
     from fedmgda.federation import Federation, RoundRecord, ServerState
-    from fedmgda.values import Clients
+    from fedmgda.rules import Rule
+    from fedmgda.values import Clients, Evaluation
 
 __all__ = ["Progress", "execute"]
 
@@ -44,33 +52,72 @@ class Progress:
 
     round_num: int
     rounds: int
-    row: dict[str, Any] | None
-    evaluation: dict[str, Any]
+    row: RoundRow | None
+    evaluation: EvaluationRow
     notes: tuple[str, ...] = ()
 
 
-def execute(folder: RunFolder) -> Iterator[Progress]:
+def execute(
+    folder: RunFolder, clients: Clients | None = None, rule: Rule | None = None
+) -> Iterator[Progress]:
     """Carry a run from where it stands to its end; a finished run has nothing to yield.
+
+    Args:
+        folder: The run.
+        clients: Who trains and evaluates; then no data is read here, and nothing is known of it
+            but what the clients say. None builds the pool that the spec describes.
+        rule: The rule, where the caller has it; None builds the one that the spec describes.
 
     Raises:
         Interrupted: After SIGINT or SIGTERM; the folder can be resumed.
         FederationStalledError: If too many rounds in a row had no usable update.
-        StoreError: If the folder cannot be written.
+        StoreError: If the folder cannot be written; it can be resumed.
     """
     with folder.locked(), interruptible():
         if folder.done:
             return
+        with _going_on(folder):
+            folder.clear()
         spec = folder.spec()
+        if clients is not None:
+            yield from _carry_out(folder, spec, clients, rule)
+            return
         data, notes = build_data(spec)
-        folder.keep_partition(data)
         with build_pool(spec, data) as pool:
-            folder.keep_path(pool.path)
-            clients = KnownLosses(pool)
-            federation = build_federation(spec, clients)
-            run = _Run(folder, spec, clients, federation)
-            run.notes += notes
-            yield from run.steps()
-            run.finish(data.client_names)
+            # Format 1 left memory-mapped features out of the fingerprint.
+            old = fingerprint(data, mapped=False)
+            yield from _carry_out(folder, spec, pool, rule, notes=notes, also=(old,))
+
+
+def _carry_out(
+    folder: RunFolder,
+    spec: Spec,
+    clients: Clients,
+    rule: Rule | None,
+    *,
+    notes: tuple[str, ...] = (),
+    also: tuple[str, ...] = (),
+) -> Iterator[Progress]:
+    with _going_on(folder):
+        folder.keep_partition(clients.facts, also)
+        folder.keep_path(clients.path)
+    known = KnownLosses(clients)
+    run = _Run(folder, spec, known, build_federation(spec, known, rule))
+    run.notes += notes
+    yield from run.steps()
+    run.finish()
+
+
+@contextmanager
+def _going_on(folder: RunFolder) -> Iterator[None]:
+    """Let no signal cut a write in two, and say how to go on when the disk refuses one."""
+    try:
+        with uninterrupted():
+            yield
+    except StoreError as error:
+        raise StoreError(
+            f"{error} Nothing that was reached is lost; go on with: fedmgda resume {folder.path}"
+        ) from error
 
 
 class _Run:
@@ -79,8 +126,8 @@ class _Run:
     def __init__(
         self, folder: RunFolder, spec: Spec, clients: Clients, federation: Federation
     ) -> None:
-        self._folder, self._spec, self._federation = folder, spec, federation
-        self._clients = clients
+        self._folder, self._spec, self._clients = folder, spec, clients
+        self._federation = federation
         self._malicious = spec.attack.clients or ()
         self._saved_at = time.monotonic()
         self._tag = folder.tag
@@ -97,61 +144,72 @@ class _Run:
                 if server.round_num == self._spec.rounds:
                     return
         except (Interrupted, FederationStalledError):
-            with self._writing():
+            with _going_on(self._folder):
                 self._save()
             raise
 
-    def _require_one_good_round(self) -> None:
-        """Refuse to call a run finished that never moved the model."""
-        if self._server.failed_rounds == self._spec.rounds:
-            reasons = self._folder.records.read("rounds")[-1]["quarantined"]
-            why = f" (client {reasons[0]['client_id']}: {reasons[0]['reason']})" if reasons else ""
-            raise FederationStalledError(
-                f"No usable update in any of the {self._spec.rounds} rounds{why}; "
-                "the model is the initial one. Look at the quarantined clients."
-            )
-
-    def finish(self, names: tuple[str, ...] | None) -> None:
+    def finish(self) -> None:
         """Write what a finished run leaves behind."""
-        from safetensors.numpy import save  # noqa: PLC0415 (an optional dependency)
-
-        self._require_one_good_round()
-        summary = summarize(self._folder.records.read("rounds"), self._evaluation, names)
-        with self._writing():
+        rounds = open_run(self._folder.path).rounds
+        if self._server.failed_rounds == self._spec.rounds:
+            raise FederationStalledError(_no_good_round(rounds))
+        facts, names = self._clients.facts, self._clients.client_names
+        summary = summarize(rounds, self._evaluation, names)
+        table = client_results(rounds, self._evaluation, facts.sizes, names)
+        results = {
+            MODEL: model_bytes(self._server.model, facts.layout),
+            PREDICTIONS: self._predictions(),
+            CLIENTS: clients_csv(table),
+            SUMMARY: to_json(summary).encode(),
+        }
+        with _going_on(self._folder):
             self._save()
-            arrays = named_arrays(self._clients.facts.layout, self._server.model)
-            self._folder.finish(summary, save(arrays))
+            self._folder.finish(results)
 
-    def _start(self) -> tuple[ServerState, dict[str, Any], tuple[str, ...]]:
+    def _predictions(self) -> bytes | None:
+        if not self._spec.records.predictions:
+            return None
+        found = self._evaluated(self._server, predictions=True).predictions
+        return None if found is None else predictions_bytes(found, self._clients.facts.num_classes)
+
+    def _start(self) -> tuple[ServerState, EvaluationRow, tuple[str, ...]]:
         """Take up the newest checkpoint, or evaluate the initial model."""
         records = self._folder.records
         server, problems = latest_checkpoint(self._folder.checkpoints, self._tag)
         if server is not None:
-            rounds = range(server.round_num + 1)
-            records.rewind(server.round_num, [r for r in rounds if self._evaluation_is_due(r)])
-            return server, records.read("evaluations")[-1], tuple(problems)
-        server = initial_state(self._federation, self._clients.initial_params())
+            done = range(server.round_num + 1)
+            with _going_on(self._folder):
+                records.rewind(server.round_num, [r for r in done if self._is_due(r)])
+            return server, open_run(self._folder.path).evaluations[-1], tuple(problems)
+        server = initial_state(self._federation, self._initial_params())
         evaluation = self._evaluate(server)
-        with self._writing():
+        with _going_on(self._folder):
             records.rewind(-1, [])
-            self._folder.records.append("evaluations", evaluation)
+            evaluation = records.append_evaluation(evaluation)
         return server, evaluation, ()
 
-    def _record(self, server: ServerState, record: RoundRecord) -> dict[str, Any]:
+    def _initial_params(self) -> Vector:
+        if self._spec.model.init is None:
+            return self._clients.initial_params()
+        params, digest = load_initial_model(self._spec.model.init, self._clients)
+        with _going_on(self._folder):
+            self._folder.keep_initial_model(digest)
+        return params
+
+    def _record(self, server: ServerState, record: RoundRecord) -> RoundRow:
         """Measure the round and write it down; from then on it counts as done."""
         started = time.perf_counter()
         before, after = self._losses(server, record)
-        evaluation = None
-        if self._evaluation_is_due(server.round_num):
-            evaluation = self._evaluate(server)
+        evaluation = self._evaluate(server) if self._is_due(server.round_num) else None
         row = round_row(record, before, after, self._malicious)
+        gram = gram_bytes(record) if self._spec.records.gram else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
-        with self._writing():
-            self._folder.records.append("rounds", row)
-            self._folder.records.append("timings", {"round": server.round_num, **seconds})
+        records = self._folder.records
+        with _going_on(self._folder):
+            row = records.append_round(row, gram)
+            records.append_timing(TimingRow(round_num=server.round_num, seconds=seconds))
             if evaluation is not None:
-                self._folder.records.append("evaluations", evaluation)
-                self._evaluation = evaluation
+                self._evaluation = records.append_evaluation(evaluation)
             self._server = server
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
@@ -164,27 +222,25 @@ class _Run:
         clients, evaluate = record.cohort.client_ids, self._clients.evaluate
         reported = self._spec.clients.reported_loss == "before"
         before = record.cohort.losses if reported else None
-        when = self._spec.evaluation
-        due = when.improved and record.round_num % when.improved_every == 0
+        due = self._spec.evaluation.improved_is_due(record.round_num)
         if not due or not clients:
             return before, None
         if before is None:
             before = evaluate(self._server.params, clients, "train").losses
         return before, evaluate(server.params, clients, "train").losses
 
-    def _evaluation_is_due(self, round_num: int) -> bool:
-        when = self._spec.evaluation
-        if round_num == 0:
-            return True  # the initial model
-        due = (round_num - (when.offset or 0)) % when.every == 0
-        return due or (bool(when.last) and round_num == self._spec.rounds)
+    def _is_due(self, round_num: int) -> bool:
+        return self._spec.evaluation.is_due(round_num, self._spec.rounds)
 
-    def _evaluate(self, server: ServerState) -> dict[str, Any]:
+    def _evaluated(self, server: ServerState, *, predictions: bool = False) -> Evaluation:
         everyone = tuple(range(self._federation.num_clients))
-        evaluation = self._clients.evaluate(server.model, everyone, "test")
+        return self._clients.evaluate(server.model, everyone, "test", predictions=predictions)
+
+    def _evaluate(self, server: ServerState) -> EvaluationRow:
+        evaluation = self._evaluated(server)
         residual = None
         if self._spec.evaluation.pareto:
-            gradients = self._clients.gradients(server.model, everyone)
+            gradients = self._clients.gradients(server.model, evaluation.client_ids)
             residual = pareto_residual(gradients.updates) if gradients.client_ids else None
         return evaluation_row(server.round_num, evaluation, self._malicious, residual)
 
@@ -193,19 +249,7 @@ class _Run:
         save_checkpoint(self._server, self._folder.checkpoints, self._tag)
         self._saved_at = time.monotonic()
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Let no signal cut a write in two, and say plainly when the disk refuses one."""
-        try:
-            with uninterrupted():
-                yield
-        except OSError as error:
-            raise StoreError(
-                f"The run folder {self._folder.path} cannot be written: {error.strerror}; the last "
-                f"checkpoint is intact. Go on with: fedmgda resume {self._folder.path}"
-            ) from error
-
-    def _progress(self, row: dict[str, Any] | None) -> Progress:
+    def _progress(self, row: RoundRow | None) -> Progress:
         notes, self.notes = self.notes, ()
         return Progress(
             round_num=self._server.round_num,
@@ -214,3 +258,13 @@ class _Run:
             evaluation=self._evaluation,
             notes=notes,
         )
+
+
+def _no_good_round(rounds: Sequence[RoundRow]) -> str:
+    """Say why a run that never moved the model is not called finished."""
+    reasons = rounds[-1].quarantined
+    why = f" (client {reasons[0].client_id}: {reasons[0].reason})" if reasons else ""
+    return (
+        f"No usable update in any of the {len(rounds)} rounds{why}; "
+        "the model is the initial one. Look at the quarantined clients."
+    )

@@ -25,6 +25,7 @@ __all__ = [
     "EngineSpec",
     "EvaluationSpec",
     "ModelSpec",
+    "RecordsSpec",
     "RuleSpec",
     "ServerSpec",
     "Spec",
@@ -175,6 +176,27 @@ class EvaluationSpec:
     improved_every: int = _number(1, low=1)
     pareto: bool = False
 
+    def is_due(self, round_num: int, rounds: int) -> bool:
+        """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""
+        due = (round_num - (self.offset or 0)) % self.every == 0
+        return round_num == 0 or due or (bool(self.last) and round_num == rounds)
+
+    def improved_is_due(self, round_num: int) -> bool:
+        """Tell whether a round measures which of its participants improved."""
+        return self.improved and round_num % self.improved_every == 0
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsSpec:
+    """What is written down beside the results; no key here changes one.
+
+    Gram matrices tell how alike clients are, and predictions what their examples are.
+    """
+
+    gram: bool = True
+    predictions: bool = True
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -204,3 +226,4 @@ class Spec:
     attack: AttackSpec = field(default_factory=AttackSpec)
     evaluation: EvaluationSpec = field(default_factory=EvaluationSpec)
     engine: EngineSpec = field(default_factory=EngineSpec)
+    records: RecordsSpec = field(default_factory=RecordsSpec)

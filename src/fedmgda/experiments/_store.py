@@ -1,50 +1,74 @@
-"""The run folder: everything a run leaves behind, and all a report or a resume needs.
+"""The run folder: everything a run leaves behind, and all a report or a resume needs (format 2).
 
 spec.toml           the resolved spec
-environment.json    versions, cores, commit, seed
-partition.npz       which examples each client trains, validates and is tested on
+environment.json    format, versions, cores, commit, seed, and what computes
+partition.npz       how many examples each client has, which they are, and a fingerprint
 rounds.jsonl        one object per round; the same bytes however often the run was killed
-evaluations.jsonl   accuracy and loss of every user at every evaluation; likewise
+gram.bin            the Gram matrices of the rounds, float64, their places and digests in the lines
+evaluations.jsonl   accuracy and loss of every user at every evaluation
 timings.jsonl       seconds by phase: the one record that differs from run to run
 checkpoints/        the newest two server states
 model.safetensors   the trained model, named as in the torch module
+encoder.json        how rows become features, where that is known
+predictions.npz     what the model says of every test example
+clients.csv         every client: its examples, its rounds, how it is served
 summary.json        the metrics of the last evaluation
-DONE                the run is finished
+DONE                the run is finished: the digests of all results
 lock                held by the process that works here
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import json
-import os
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from fedmgda._errors import DataError, LockedError, StoreError
-from fedmgda.experiments._environment import environment
-from fedmgda.experiments._parse import parse
-from fedmgda.experiments._partition import partition_bytes
-from fedmgda.experiments._records import Records, plain
-from fedmgda.experiments._spec import EngineSpec, Spec
-from fedmgda.experiments._toml import read_toml, to_toml
-from fedmgda.federation import write_atomically
+from fedmgda._errors import StoreError
+from fedmgda._files import (
+    file_digest,
+    is_there,
+    make_folder,
+    names_in,
+    read_file,
+    remove_file,
+    remove_temporary_files,
+    take_lock,
+    write_file,
+)
+from fedmgda.experiments._environment import FORMAT, environment
+from fedmgda.experiments._json import to_json
+from fedmgda.experiments._partition import is_same_partition, partition_bytes
+from fedmgda.experiments._reader import (
+    DONE,
+    ENVIRONMENT,
+    LOCK,
+    OTHER_DATA,
+    PARTITION,
+    RESULTS,
+    SPEC,
+    Done,
+    FileDigest,
+    open_run,
+)
+from fedmgda.experiments._records import EVALUATIONS, Records
+from fedmgda.experiments._tag import spec_tag
+from fedmgda.experiments._toml import to_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
-    from fedmgda.data import FederatedData
+    from fedmgda.experiments._spec import Spec
+    from fedmgda.values import ClientFacts
 
 __all__ = ["RunFolder"]
 
-_BEFORE_A_RUN = ("spec.toml", "environment.json", "partition.npz")
+_BEFORE_A_RUN = (SPEC, ENVIRONMENT, PARTITION)
+_LARGEST_PARTITION = 1 << 34
 
 
 class RunFolder:
-    """One folder, one run.
+    """One folder, one run, to be written; `open_run` reads it.
 
     Attributes:
         path: The folder.
@@ -59,71 +83,38 @@ class RunFolder:
     def create(cls, path: Path, spec: Spec) -> RunFolder:
         """Make the folder, or take it up again if it holds a run of the same spec.
 
-        Keys of the engine may differ: a run that is not finished goes on with the new ones.
+        Keys that change no result may differ: a run that is not finished goes on with the new ones.
 
         Raises:
+            LockedError: If another process works in it; nothing has been written then.
             StoreError: If the folder holds something else, or cannot be written.
         """
         folder = cls(path)
-        begun = (path / "spec.toml").exists()
-        known = begun and folder.holds(spec)
-        if known and (folder.done or folder.spec() == spec):
+        if folder._is_ready(spec):
             return folder
-        if begun and not known and (path / "evaluations.jsonl").exists():
-            raise StoreError(
-                f"{path} already holds a run of another spec; choose another --out, or "
-                f"continue that run with: fedmgda resume {path}"
-            )
         try:
-            if not known:
-                path.mkdir(parents=True, exist_ok=True)
-                folder._clear()
-                facts = json.dumps(environment(spec.seed), indent=2) + "\n"
-                write_atomically(path / "environment.json", facts.encode())
-            write_atomically(path / "spec.toml", to_toml(spec).encode())
-        except OSError as error:
-            raise StoreError(
-                f"The run folder {path} cannot be written: {error.strerror}; "
-                "choose another place with --out."
-            ) from error
+            make_folder(path)
+            with folder.locked():
+                if not folder._is_ready(spec):  # what another process did in the meantime counts
+                    folder._prepare(spec)
+        except StoreError as error:
+            raise StoreError(f"{error} Choose another place with --out.") from error
         return folder
-
-    def _clear(self) -> None:
-        """Remove what a run left that never began, say for a misspelt column or a full disk."""
-        ours = {"lock", *_BEFORE_A_RUN}
-        foreign = [e for e in self.path.iterdir() if e.name not in ours and e.suffix != ".tmp"]
-        if foreign:
-            raise StoreError(
-                f"{self.path} is not empty and holds no run; choose another --out folder."
-            )
-        if any(self.path.iterdir()):
-            with self.locked():
-                for name in _BEFORE_A_RUN:
-                    (self.path / name).unlink(missing_ok=True)
 
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """Take up a folder that exists."""
-        if (path / "spec.toml").is_file():
-            return cls(path)
-        if next(path.glob("*/spec.toml"), None) is not None:
-            raise DataError(
-                f"{path} holds a sweep; the same fedmgda sweep command goes on with it."
-            )
-        raise DataError(f"{path} holds no run: there is no spec.toml in it.")
+        open_run(path)
+        return cls(path)
 
     def spec(self) -> Spec:
         """Return the resolved spec."""
-        return parse(Spec, read_toml(self.path / "spec.toml"))
-
-    def holds(self, spec: Spec) -> bool:
-        """Whether the run here has the results of a spec: the keys of the engine change none."""
-        return _without_engine(self.spec()) == _without_engine(spec)
+        return open_run(self.path).spec
 
     @property
     def tag(self) -> str:
         """What a checkpoint belongs to."""
-        return hashlib.sha256(to_toml(_without_engine(self.spec())).encode()).hexdigest()
+        return spec_tag(self.spec())
 
     @property
     def checkpoints(self) -> Path:
@@ -133,99 +124,117 @@ class RunFolder:
     @property
     def done(self) -> bool:
         """Whether the run is finished."""
-        return (self.path / "DONE").exists()
+        return (self.path / DONE).is_file()
 
-    def keep_partition(self, data: FederatedData) -> None:
+    def keep_partition(self, facts: ClientFacts, also: Collection[str] = ()) -> None:
         """Store who holds which examples; on a resume, make sure that the data is still the same.
+
+        Args:
+            facts: What is known of the clients.
+            also: Further fingerprints that are right, where the run began with an old format.
 
         Raises:
             StoreError: If the data differs from what the run began with.
         """
-        path = self.path / "partition.npz"
-        if path.exists():
-            self.check_partition(data)
-        else:
-            write_atomically(path, partition_bytes(data))
+        path = self.path / PARTITION
+        content = read_file(path, _LARGEST_PARTITION)
+        if content is None:
+            write_file(path, partition_bytes(facts))
+        elif not is_same_partition(content, facts, also):
+            raise StoreError(OTHER_DATA.format(path=self.path))
 
     def keep_path(self, path: str) -> None:
         """Write what computes into the environment; on a resume, make sure it is still the same.
 
+        A folder of format 1 goes on as one of format 2 from here.
+
         Raises:
             StoreError: If the run began on another path: its numbers differ in the last digits.
         """
-        file = self.path / "environment.json"
-        try:
-            facts = dict(json.loads(file.read_bytes()))
-        except (OSError, ValueError, TypeError) as error:
+        facts = open_run(self.path).environment
+        if facts.path not in {None, path}:
             raise StoreError(
-                f"{file} is missing or damaged, and with it what the run began with; restore it, "
-                "or start a new run with another --out."
-            ) from error
-        if facts.setdefault("path", path) != path:
-            raise StoreError(
-                f"The run in {self.path} began on the {facts['path']} path and would go on on the "
+                f"The run in {self.path} began on the {facts.path} path and would go on on the "
                 f"{path} path; install what it began with, or start a new run with another --out."
             )
-        write_atomically(file, (json.dumps(facts, indent=2) + "\n").encode())
+        known = replace(facts, path=path, format=FORMAT)
+        if known != facts:
+            write_file(self.path / ENVIRONMENT, to_json(known).encode())
 
-    def check_partition(self, data: FederatedData) -> None:
-        """Refuse data that differs from what the run began with."""
-        path = self.path / "partition.npz"
-        if path.exists() and path.read_bytes() != partition_bytes(data):
+    def keep_initial_model(self, digest: str) -> None:
+        """Write which model file the run starts from; on a resume, make sure it is still the same.
+
+        Raises:
+            StoreError: If the run began with another one.
+        """
+        facts = open_run(self.path).environment
+        if facts.init not in {None, digest}:
             raise StoreError(
-                f"The data is not what the run in {self.path} began with; restore it, or start a "
-                "new run with another --out."
+                f"The file of model.init is not the one the run in {self.path} began with; restore "
+                "it, or start a new run with another --out."
             )
+        if facts.init is None:
+            content = to_json(replace(facts, init=digest)).encode()
+            write_file(self.path / ENVIRONMENT, content)
 
-    def finish(self, summary: dict[str, Any], model: bytes) -> None:
-        """Write what a finished run leaves, the mark that it is finished last."""
+    def finish(self, results: Mapping[str, bytes | None]) -> None:
+        """Write what a finished run leaves, the mark that it is finished last.
+
+        Args:
+            results: The content of files by name; None for one that this run does not have.
+        """
         self.records.sync()
-        write_atomically(self.path / "model.safetensors", model)
-        text = json.dumps(plain(summary), indent=2) + "\n"
-        write_atomically(self.path / "summary.json", text.encode())
-        write_atomically(self.path / "DONE", b"")
-
-    def summary(self) -> dict[str, Any]:
-        """Return the metrics of the last evaluation of a finished run."""
-        path = self.path / "summary.json"
-        try:
-            content = json.loads(path.read_bytes())
-        except (OSError, ValueError):
-            content = None
-        if not isinstance(content, dict) or "honest" not in content:
-            raise StoreError(
-                f"{path} is missing or damaged; delete {self.path / 'DONE'}, then "
-                f"fedmgda resume {self.path} writes it again."
-            )
-        return content
+        for name, content in results.items():
+            if content is None:
+                remove_file(self.path / name)  # of an end that was begun and not reached
+            else:
+                write_file(self.path / name, content)
+        digests = {name: file_digest(self.path / name) for name in RESULTS}
+        files = {name: FileDigest(sha256=d[0], bytes=d[1]) for name, d in digests.items() if d}
+        done = Done(format=FORMAT, spec=self.tag, files=files)
+        write_file(self.path / DONE, to_json(done).encode())
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep every other process out; the system lifts the lock if this one dies."""
-        try:
-            lock = (self.path / "lock").open("a+")
-        except OSError as error:
-            raise StoreError(
-                f"The run folder {self.path} cannot be written: {error.strerror}."
-            ) from error
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                lock.seek(0)
-                raise LockedError(
-                    f"Process {lock.read().strip() or 'unknown'} is working in {self.path}; "
-                    "wait for it or stop it first."
-                ) from error
-            lock.truncate(0)
-            lock.write(f"{os.getpid()}\n")
-            lock.flush()
+        with take_lock(self.path / LOCK):
             try:
                 yield
             finally:
                 self.records.close()
 
+    def clear(self) -> None:
+        """Remove what writes that were cut short have left; call it under the lock."""
+        remove_temporary_files(self.path)
 
-def _without_engine(spec: Spec) -> Spec:
-    """Return the spec with the default engine, but on its device, which rounds in its own way."""
-    return replace(spec, engine=EngineSpec(device=spec.engine.device))
+    def _is_ready(self, spec: Spec) -> bool:
+        """Tell whether the folder holds the spec as it is, or refuse it if it holds another run."""
+        if not is_there(self.path / SPEC):
+            self._refuse_foreign_files()
+            return False
+        run = open_run(self.path)
+        if run.holds(spec):
+            return run.finished or run.spec == spec
+        if is_there(self.path / EVALUATIONS):
+            raise StoreError(
+                f"{self.path} already holds a run of another spec; choose another --out, or "
+                f"continue that run with: fedmgda resume {self.path}"
+            )
+        self._refuse_foreign_files()
+        return False
+
+    def _prepare(self, spec: Spec) -> None:
+        """Write what a run begins with, over what one left that never began."""
+        known = is_there(self.path / SPEC) and open_run(self.path).holds(spec)
+        if not known:
+            for name in _BEFORE_A_RUN:
+                remove_file(self.path / name)
+            write_file(self.path / ENVIRONMENT, to_json(environment(spec.seed)).encode())
+        write_file(self.path / SPEC, to_toml(spec).encode())
+
+    def _refuse_foreign_files(self) -> None:
+        ours = {LOCK, *_BEFORE_A_RUN}
+        if any(name not in ours and not name.endswith(".tmp") for name in names_in(self.path)):
+            raise StoreError(
+                f"{self.path} is not empty and holds no run; choose another --out folder."
+            )

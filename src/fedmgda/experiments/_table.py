@@ -5,36 +5,37 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from fedmgda.experiments._rows import Summary
     from fedmgda.experiments._sweep import PlannedRun
 
 __all__ = ["COLUMNS", "Row", "sweep_rows", "to_csv", "to_markdown"]
 
 
-def _of_accuracy(name: str) -> Callable[[dict[str, Any]], float]:
-    def value(summary: dict[str, Any]) -> float:
-        accuracy = summary["honest"]["accuracy"]
-        return float("nan") if accuracy is None else 100.0 * float(accuracy[name])
+def _of_accuracy(name: str) -> Callable[[Summary], float]:
+    def value(summary: Summary) -> float:
+        number = (summary.honest.accuracy or {}).get(name)
+        return float("nan") if number is None else 100.0 * number
 
     return value
 
 
-def _plain(name: str) -> Callable[[dict[str, Any]], float]:
-    return lambda summary: float("nan") if summary[name] is None else float(summary[name])
+def _improved(summary: Summary) -> float:
+    return float("nan") if summary.improved is None else summary.improved
 
 
-COLUMNS: Mapping[str, Callable[[dict[str, Any]], float]] = {
+COLUMNS: Mapping[str, Callable[[Summary], float]] = {
     "average %": _of_accuracy("average"),
     "std": _of_accuracy("std"),
     "worst 5 %": _of_accuracy("percentile_5"),
     "best 5 %": _of_accuracy("percentile_95"),
-    "improved %": _plain("improved"),
+    "improved %": _improved,
 }
 """What the table shows of a run, over honest users: percentiles as in the paper."""
 
@@ -57,9 +58,9 @@ class Row:
     stds: Mapping[str, float]
 
 
-def sweep_rows(runs: Sequence[PlannedRun], summaries: Sequence[dict[str, Any] | None]) -> list[Row]:
+def sweep_rows(runs: Sequence[PlannedRun], summaries: Sequence[Summary | None]) -> list[Row]:
     """Group finished runs by cell; a cell without a finished run has a row of NaN."""
-    groups: dict[tuple[tuple[str, str], ...], list[dict[str, Any]]] = {}
+    groups: dict[tuple[tuple[str, str], ...], list[Summary]] = {}
     for run, summary in zip(runs, summaries, strict=True):
         group = groups.setdefault(tuple(run.cell.items()), [])
         if summary is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import DataError, SpecError
@@ -14,7 +14,16 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["merged", "names_first", "read_toml", "to_toml", "with_overrides"]
+__all__ = [
+    "merged",
+    "names_first",
+    "parse_toml",
+    "read_toml",
+    "to_table",
+    "to_toml",
+    "toml_value",
+    "with_overrides",
+]
 
 _MAX_BYTES = 1 << 20  # a spec is a page or two
 
@@ -31,13 +40,23 @@ def read_toml(path: Path) -> dict[str, Any]:
             raise DataError(f"{path} is not a file; name the spec, a TOML file.")
         if path.stat().st_size > _MAX_BYTES:
             raise SpecError(f"{path} has more than {_MAX_BYTES} bytes, too many for a spec.")
-        content = path.read_text(encoding="utf-8-sig")
+        content = path.read_bytes()
     except OSError as error:
         raise DataError(f"The file {path} cannot be read: {error.strerror}.") from error
+    return parse_toml(content, path)
+
+
+def parse_toml(content: bytes, path: Path) -> dict[str, Any]:
+    """Read the content of a TOML file into plain tables.
+
+    Raises:
+        SpecError: If it is not TOML.
+    """
+    try:
+        text = content.decode("utf-8-sig")
+        return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))
     except UnicodeDecodeError as error:
         raise SpecError(f"{path} is not a text in UTF-8: {error.reason}.") from error
-    try:
-        return tomllib.loads(content)
     except (ValueError, RecursionError) as error:  # what tomllib makes of bad texts and huge values
         raise SpecError(f"{path} is not valid TOML: {error}.") from error
 
@@ -90,15 +109,23 @@ def merged(table: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
+def to_table(spec: Spec) -> dict[str, Any]:
+    """Return a spec as plain tables, without the keys that are None."""
+    return {
+        key: {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
+        for key, value in asdict(spec).items()
+    }
+
+
 def to_toml(spec: Spec) -> str:
     """Write a spec as TOML, without the keys that are None."""
     scalars, tables = [], []
-    for key, value in asdict(spec).items():
+    for key, value in to_table(spec).items():
         if isinstance(value, dict):
-            lines = [f"{k} = {_toml(v)}" for k, v in value.items() if v is not None]
+            lines = [f"{k} = {toml_value(v)}" for k, v in value.items()]
             tables.append("\n".join([f"[{key}]", *lines]))
-        elif value is not None:
-            scalars.append(f"{key} = {_toml(value)}")
+        else:
+            scalars.append(f"{key} = {toml_value(value)}")
     return "\n\n".join(["\n".join(scalars), *tables]) + "\n"
 
 
@@ -111,21 +138,42 @@ def _value(text: str) -> Any:
 
 
 def _key(key: str) -> str:
-    return key if key.isascii() and key.isidentifier() else _toml(key)
+    return key if key.isascii() and key.isidentifier() else _quoted(key)
 
 
-def _toml(value: Any) -> str:
+def _quoted(text: str) -> str:
+    r"""Write a text so that every TOML reader gets it back, control characters included.
+
+    >>> print(_quoted('a "b"'), _quoted(chr(10) + chr(1)))
+    "a \"b\"" "\u000a\u0001"
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise SpecError(f"The text {text!r} cannot be written in UTF-8; correct it.") from error
+    special = {"\\": "\\\\", '"': '\\"'}
+    return '"' + "".join(special.get(c) or _escaped(c) for c in text) + '"'
+
+
+def _escaped(character: str) -> str:
+    control = (ord(character) < 0x20 and character != "\t") or ord(character) == 0x7F
+    return f"\\u{ord(character):04x}" if control else character
+
+
+def toml_value(value: Any) -> str:
+    """Write one value as TOML."""
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-            return f'"{escaped}"'
+            return _quoted(value)
         case dict():
             given = {key: item for key, item in value.items() if item is not None}
-            pairs = [f"{_key(key)} = {_toml(item)}" for key, item in given.items()]
+            pairs = [f"{_key(key)} = {toml_value(item)}" for key, item in given.items()]
             return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
         case list() | tuple():
-            return f"[{', '.join(_toml(item) for item in value)}]"
+            return f"[{', '.join(toml_value(item) for item in value)}]"
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return toml_value(asdict(value))
         case _:
             return repr(value)

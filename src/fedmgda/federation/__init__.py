@@ -4,12 +4,7 @@ It knows nothing of data, models or attacks: it is given a function that trains 
 runs in milliseconds on quadratics as well as over processes or a network.
 """
 
-from fedmgda.federation._checkpoint import (
-    latest_checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-    write_atomically,
-)
+from fedmgda.federation._checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from fedmgda.federation._gate import Reply, admit, collect
 from fedmgda.federation._round import (
     Federation,
@@ -42,5 +37,4 @@ __all__ = [
     "run_round",
     "save_checkpoint",
     "simulate",
-    "write_atomically",
 ]

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError, StoreError
+from fedmgda._files import (
+    make_folder,
+    read_file,
+    remove_file,
+    remove_temporary_files,
+    write_file,
+)
 from fedmgda.federation._state import ServerState
 
 if TYPE_CHECKING:
@@ -17,25 +23,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["latest_checkpoint", "load_checkpoint", "save_checkpoint", "write_atomically"]
+__all__ = ["latest_checkpoint", "load_checkpoint", "save_checkpoint"]
 
 _KEPT = 2  # checkpoints on disk: if the newest is damaged the one before it still stands
 _MAX_BYTES = 1 << 34  # refuse to read more than 16 GiB: no model here is near it
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that after a crash either the old or the new content is there, whole."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with temporary.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
@@ -45,8 +36,13 @@ def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
         server: The state.
         folder: Where the checkpoints of one run are.
         tag: What the state belongs to; it must be given again to load it.
+
+    Raises:
+        StoreError: If the disk refuses; the checkpoints before it are still there.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.is_symlink():
+        raise StoreError(f"{folder} is a symbolic link; put the folder itself there.")
+    make_folder(folder)
     arrays: dict[str, NDArray[Any]] = {"params": server.params}
     arrays |= {f"rule.{name}": array for name, array in server.rule_state.items()}
     if server.average is not None:
@@ -58,9 +54,10 @@ def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
     }
     content = _safetensors().save(arrays, metadata=facts | {"sha256": _digest(arrays, facts)})
     path = folder / f"round-{server.round_num:08d}.safetensors"
-    write_atomically(path, content)
-    for old in [*_checkpoints(folder)[_KEPT:], *folder.glob(".*.tmp")]:
-        old.unlink()
+    write_file(path, content)
+    for old in _checkpoints(folder)[_KEPT:]:
+        remove_file(old)
+    remove_temporary_files(folder)
     return path
 
 
@@ -71,16 +68,16 @@ def load_checkpoint(path: Path, tag: str = "") -> ServerState:
         StoreError: If the file is damaged in any way, or belongs to something else.
     """
     library = _safetensors()
+    content = read_file(path, _MAX_BYTES)
+    if content is None:
+        raise StoreError(f"The checkpoint {path} is not there.")
     try:
-        return _parse(path, library, tag)
+        return _parse(content, library, tag)
     except Exception as error:  # whatever a parser makes of damaged bytes, the cause is the file
         raise StoreError(f"The checkpoint {path} cannot be read: {error}.") from error
 
 
-def _parse(path: Path, library: Any, tag: str) -> ServerState:
-    if path.stat().st_size > _MAX_BYTES:
-        raise ValueError(f"it is larger than {_MAX_BYTES >> 30} GiB")
-    content = path.read_bytes()
+def _parse(content: bytes, library: Any, tag: str) -> ServerState:
     arrays = library.load(content)
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     facts = header["__metadata__"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -10,7 +9,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from fedmgda.experiments import Collection
+from fedmgda._errors import FedmgdaError
+from fedmgda.experiments import Collection, RunFolder, open_run, run_folders
 from fedmgda.paper._setting import REPRODUCED, Setting, default_folder, plan_study
 from fedmgda.paper._study import STUDIES, load_study
 
@@ -57,7 +57,7 @@ def standing(study: Study, setting: Setting) -> Standing:
     folder = default_folder(study, setting)
     return Standing(
         runs=len(runs),
-        finished=sum((folder / run.folder_name / "DONE").exists() for run in runs),
+        finished=sum(RunFolder(folder / run.folder_name).done for run in runs),
         rounds=sum(run.spec.rounds for run in runs),
         seconds_per_round=_pace(study, setting, runs),
     )
@@ -69,9 +69,9 @@ def elsewhere(setting: Setting) -> dict[Path, tuple[int, int]]:
     timed = f"-rounds{_ROUNDS}"
     found = {}
     for folder in sorted(REPRODUCED.glob("*/")):
-        begun = [path.parent for path in folder.glob("*/spec.toml")]
+        begun = run_folders(folder)
         if begun and folder not in own and not folder.name.endswith(timed):
-            found[folder] = sum((run / "DONE").exists() for run in begun), len(begun)
+            found[folder] = sum(RunFolder(run).done for run in begun), len(begun)
     return found
 
 
@@ -108,9 +108,8 @@ def _pace(study: Study, setting: Setting, runs: list[PlannedRun]) -> float | Non
 
 def _pace_of(folder: Path) -> float | None:
     try:
-        lines = (folder / "timings.jsonl").read_bytes().splitlines()
-        rows = [json.loads(line) for line in lines]
-    except (OSError, ValueError):
+        rows = open_run(folder).timings
+    except FedmgdaError:
         return None
-    seconds = [sum(value for key, value in row.items() if key != "round") for row in rows]
+    seconds = [sum(row.seconds.values()) for row in rows]
     return float(np.mean(seconds)) if seconds else None

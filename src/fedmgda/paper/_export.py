@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import lzma
+import math
 import shutil
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from fedmgda._errors import StoreError
+from fedmgda.paper._result import known_mean
 from fedmgda.paper._study import study_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fedmgda.experiments import Environment, EvaluationRow, RoundRow
     from fedmgda.paper._report import Report
     from fedmgda.paper._result import Result
     from fedmgda.paper._setting import Setting
@@ -73,59 +75,64 @@ def _facts(setting: Setting, report: Report, kept: Sequence[Result]) -> dict[str
 
 def _environments(kept: Sequence[Result]) -> list[dict[str, Any]]:
     """Return the environments runs were begun in, each once, without the seed."""
-    found: list[dict[str, Any]] = []
+    found: list[Environment] = []
     for result in kept:
-        facts = json.loads((result.folder.path / "environment.json").read_bytes())
-        facts.pop("seed", None)
+        facts = replace(result.environment, seed=None)
         if facts not in found:
             found.append(facts)
-    return found
+    return [{key: x for key, x in asdict(facts).items() if key != "seed"} for facts in found]
 
 
 def _records(result: Result) -> bytes:
     last = result.evaluations[-1]
-    lists = ("clients", "accuracies", "losses", "num_examples")
     columns = {
         "rounds": _columns([_of_round(row) for row in result.rounds]),
-        "failed": [row["round"] for row in result.rounds if row["failed"] is not None],
-        "quarantined": sum(len(row["quarantined"]) for row in result.rounds),
+        "failed": [row.round_num for row in result.rounds if row.failed is not None],
+        "quarantined": sum(len(row.quarantined) for row in result.rounds),
         "evaluations": _columns([_of_evaluation(row) for row in result.evaluations]),
-        "users": {key: _rounded(last[key]) for key in lists},
+        "users": {
+            "clients": list(last.client_ids),
+            "accuracies": _rounded(last.accuracies.tolist()),
+            "losses": _rounded(last.losses.tolist()),
+            "num_examples": _rounded(last.num_examples.tolist()),
+        },
     }
     text = json.dumps(columns, separators=(",", ":")) + "\n"
     return lzma.compress(text.encode(), preset=9)
 
 
-def _of_round(row: dict[str, Any]) -> dict[str, Any]:
-    means = {f"mean_{key}": _mean(row.get(key)) for key in ("losses_before", "local_losses")}
-    largest = {"max_lam": max(row["lam"]) if row.get("lam") else None}
-    facts = {key: row.get(key) for key in ("round", "improved", "norm", "min_inner")}
-    return facts | largest | means
+def _of_round(row: RoundRow) -> dict[str, float | None]:
+    return {
+        "round": row.round_num,
+        "improved": row.improved,
+        "norm": row.norm,
+        "min_inner": row.min_inner,
+        "max_lam": None if row.lam is None or not len(row.lam) else float(row.lam.max()),
+        "mean_losses_before": known_mean(row.losses_before),
+        "mean_local_losses": known_mean(row.local_losses),
+    }
 
 
-def _of_evaluation(row: dict[str, Any]) -> dict[str, Any]:
-    found = {"round": row["round"]}
-    for users in ("honest", "all"):
-        accuracy = (row.get(users) or {}).get("accuracy") or {}
+def _of_evaluation(row: EvaluationRow) -> dict[str, float | None]:
+    found: dict[str, float | None] = {"round": row.round_num}
+    for users, group in (("honest", row.honest), ("all", row.all_users)):
+        accuracy = (group.accuracy if group else None) or {}
         found |= {f"{users}_{name}": accuracy.get(name) for name in _SUMMARY}
     return found
 
 
-def _columns(rows: Sequence[dict[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Sequence[dict[str, float | None]]) -> dict[str, list[Any]]:
     """Turn rows into columns, which compress better, without those that are empty."""
     names = rows[0] if rows else ()
     columns = {name: [_rounded(row[name]) for row in rows] for name in names}
     return {name: c for name, c in columns.items() if any(value is not None for value in c)}
 
 
-def _mean(values: Sequence[float | None] | None) -> float | None:
-    known = [value for value in values or () if value is not None]
-    return float(np.mean(known)) if known else None
-
-
 def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
+    if isinstance(value, float) and math.isnan(value):
+        return None
     return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from fedmgda.paper._comparison import cell_name
 from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._published import published_number
-from fedmgda.paper._result import by_cell
+from fedmgda.paper._result import by_cell, known_mean
 from fedmgda.report import (
     Bar,
     BarGroup,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda._types import Vector
+    from fedmgda.experiments import EvaluationRow
     from fedmgda.paper._comparison import Line
     from fedmgda.paper._result import Result
     from fedmgda.paper._study import Study
@@ -89,7 +90,7 @@ def _curves(study: Study, kind: str, groups: Sequence[Sequence[Result]]) -> tupl
 
 def _accuracy(study: Study, group: Sequence[Result]) -> Series:
     """Return the average user accuracy at every evaluation all seeds have come to."""
-    tables = [{e["round"]: _average(e) for e in result.evaluations} for result in group]
+    tables = [{e.round_num: _average(e) for e in result.evaluations} for result in group]
     rounds = sorted(set.intersection(*(set(table) for table in tables)))
     every = group[0].run.spec.evaluation.every
     runs = [[table[round_num] for round_num in rounds] for table in tables]
@@ -98,11 +99,9 @@ def _accuracy(study: Study, group: Sequence[Result]) -> Series:
     return series_of_runs(name, x, runs, span=max(1.0, study.span / every))
 
 
-def _average(evaluation: Mapping[str, object]) -> float:
-    accuracies = evaluation["accuracies"]
-    assert isinstance(accuracies, list)  # noqa: S101 (a line of evaluations.jsonl)
-    known = [accuracy for accuracy in accuracies if accuracy is not None]
-    return 100.0 * float(np.mean(known)) if known else float("nan")
+def _average(evaluation: EvaluationRow) -> float:
+    known = known_mean(evaluation.accuracies)
+    return float("nan") if known is None else 100.0 * known
 
 
 def _published_level(study: Study, result: Result) -> Series | None:

@@ -41,8 +41,7 @@ def _of_users(name: str, *, honest: bool = False) -> Callable[[Result, int], flo
 def _of_client(client: int) -> Callable[[Result, int], float]:
     def value(result: Result, span: int) -> float:
         del span
-        accuracy = result.evaluations[-1]["accuracies"][client]
-        return math.nan if accuracy is None else 100.0 * float(accuracy)
+        return 100.0 * float(result.evaluations[-1].accuracies[client])
 
     return value
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import StoreError
-from fedmgda.federation import write_atomically
+from fedmgda._files import write_file
 from fedmgda.paper._comparison import Line, compare
 from fedmgda.paper._figures import draw_study
 from fedmgda.paper._questions import Answer, answers
@@ -67,9 +67,9 @@ def write_report(study: Study, setting: Setting, folder: Path) -> Report:
     }
     if found:
         texts[f"{study.name}-differences.csv"] = answers_csv(found)
+    for name, text in texts.items():
+        write_file(folder / name, text.encode())
     try:
-        for name, text in texts.items():
-            write_atomically(folder / name, text.encode())
         figures = draw_study(study, results, lines, folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error

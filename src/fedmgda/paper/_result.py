@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from fedmgda._errors import StoreError
-from fedmgda.experiments import RunFolder
+from fedmgda.experiments import open_run, run_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from fedmgda._types import Vector
-    from fedmgda.experiments import PlannedRun, Spec
+    from fedmgda.experiments import (
+        Environment,
+        EvaluationRow,
+        PlannedRun,
+        RoundRow,
+        Run,
+    )
 
-__all__ = ["Result", "by_cell", "read_results"]
+__all__ = ["Result", "by_cell", "known_mean", "read_results"]
 
 
 @final
@@ -26,35 +32,32 @@ class Result:
 
     Attributes:
         run: What was planned.
-        folder: The run folder.
+        found: What its folder holds.
         done: Whether the run is finished.
     """
 
-    def __init__(self, run: PlannedRun, folder: RunFolder) -> None:
-        self.run, self.folder, self.done = run, folder, folder.done
+    def __init__(self, run: PlannedRun, found: Run) -> None:
+        self.run, self.found, self.done = run, found, found.finished
 
     @property
     def cell(self) -> Mapping[str, str]:
         """What distinguishes the run from others, its seed apart."""
         return self.run.cell
 
-    @cached_property
-    def evaluations(self) -> list[dict[str, Any]]:
-        """The lines of `evaluations.jsonl`.
+    @property
+    def evaluations(self) -> tuple[EvaluationRow, ...]:
+        """The evaluations so far."""
+        return self.found.evaluations
 
-        Raises:
-            StoreError: If the run is finished and one is missing.
-        """
-        return self._read("evaluations", _evaluated(self.run.spec))
+    @property
+    def rounds(self) -> tuple[RoundRow, ...]:
+        """The rounds so far."""
+        return self.found.rounds
 
-    @cached_property
-    def rounds(self) -> list[dict[str, Any]]:
-        """The lines of `rounds.jsonl`.
-
-        Raises:
-            StoreError: If the run is finished and one is missing.
-        """
-        return self._read("rounds", list(range(1, self.run.spec.rounds + 1)))
+    @property
+    def environment(self) -> Environment:
+        """Where the run began."""
+        return self.found.environment
 
     @cached_property
     def malicious(self) -> frozenset[int]:
@@ -64,34 +67,22 @@ class Result:
     def accuracies(self, *, honest: bool = False) -> tuple[Vector, Vector]:
         """Return percent of the last evaluation and test examples, of users that have examples."""
         last = self.evaluations[-1]
-        rows = zip(last["clients"], last["accuracies"], last["num_examples"], strict=True)
+        rows = zip(last.client_ids, last.accuracies, last.num_examples, strict=True)
         kept = [
             (100.0 * accuracy, examples)
             for client, accuracy, examples in rows
-            if accuracy is not None and examples > 0 and not (honest and client in self.malicious)
+            if not np.isnan(accuracy) and examples > 0 and not (honest and client in self.malicious)
         ]
         values = np.array(kept, dtype=np.float64).reshape(-1, 2)
         return values[:, 0], values[:, 1]
 
     def improved(self) -> Vector:
         """Return the improved participants of every round in percent, NaN where not measured."""
-        return _floats(row["improved"] for row in self.rounds)
+        return _floats(row.improved for row in self.rounds)
 
     def training_losses(self) -> Vector:
         """Return for every round the participants' mean loss while they trained (SPEC 5)."""
-        seen = (row.get("local_losses") for row in self.rounds)
-        return _floats(_mean_or_none(losses) for losses in seen)
-
-    def _read(self, name: str, expected: list[int]) -> list[dict[str, Any]]:
-        """Read a record; a finished run has a line for every expected round."""
-        rows = self.folder.records.read(name)
-        if self.done and [row["round"] for row in rows] != expected:
-            path = self.folder.path
-            raise StoreError(
-                f"{path} is marked as finished by DONE, but lines of its {name}.jsonl are missing; "
-                "delete the folder, with DONE and the checkpoints in it, and run again."
-            )
-        return rows
+        return _floats(known_mean(row.local_losses) for row in self.rounds)
 
 
 def read_results(runs: Sequence[PlannedRun], path: Path) -> list[Result]:
@@ -100,17 +91,19 @@ def read_results(runs: Sequence[PlannedRun], path: Path) -> list[Result]:
     Raises:
         StoreError: If a folder holds a run of another spec.
     """
-    results = []
+    begun, results = set(run_folders(path)), []
     for run in runs:
-        folder = RunFolder(path / run.folder_name)
-        if not folder.done and not (folder.path / "evaluations.jsonl").exists():
+        if path / run.folder_name not in begun:
             continue
-        if not folder.holds(run.spec):
+        found = open_run(path / run.folder_name)
+        if not found.begun:
+            continue
+        if not found.holds(run.spec):
             raise StoreError(
-                f"{folder.path} holds a run of another spec; name the folder of this study and "
+                f"{found.path} holds a run of another spec; name the folder of this study and "
                 "its setting with --out."
             )
-        results.append(Result(run, folder))
+        results.append(Result(run, found))
     return results
 
 
@@ -126,18 +119,12 @@ def by_cell(results: Sequence[Result]) -> dict[tuple[tuple[str, str], ...], list
     return {cell: [r for r in group if r.done] or group for cell, group in groups.items()}
 
 
-def _evaluated(spec: Spec) -> list[int]:
-    """Return the rounds a whole run evaluates: the initial model, then what the spec asks for."""
-    when = spec.evaluation
-    due = [r for r in range(1, spec.rounds + 1) if (r - (when.offset or 0)) % when.every == 0]
-    last = [spec.rounds] if when.last and spec.rounds not in due else []
-    return [0, *due, *last]
-
-
-def _floats(values: Any) -> Vector:
+def _floats(values: Iterable[float | None]) -> Vector:
     return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
 
 
-def _mean_or_none(losses: list[float | None] | None) -> float | None:
-    known = [loss for loss in losses or () if loss is not None]
-    return float(np.mean(known)) if known else None
+def known_mean(values: Vector | None) -> float | None:
+    """Return the mean of the values that are known, None if none is."""
+    if values is None or np.isnan(values).all():
+        return None
+    return float(np.mean(values[~np.isnan(values)]))

@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 from dataclasses import replace
@@ -7,8 +8,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from fedmgda._errors import DataError, LockedError, StoreError
-from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
-from fedmgda.experiments._records import Records
+from fedmgda.experiments import RunFolder, Spec, execute, open_run, parse, resolve
+from fedmgda.experiments._json import encode
 from runs import results
 
 
@@ -41,23 +42,24 @@ def test_a_run_folder_holds_everything(finished):
     assert [step.round_num for step in steps] == list(range(13))
     names = {path.name for path in folder.path.iterdir()}
     assert names == {
-        "DONE", "checkpoints", "environment.json", "evaluations.jsonl", "lock", "model.safetensors",
-        "partition.npz", "rounds.jsonl", "spec.toml", "summary.json", "timings.jsonl",
+        "DONE", "checkpoints", "clients.csv", "environment.json", "evaluations.jsonl", "gram.bin",
+        "lock", "model.safetensors", "partition.npz", "rounds.jsonl", "spec.toml", "summary.json",
+        "timings.jsonl",
     }  # fmt: skip
-    assert len(folder.records.read("rounds")) == len(folder.records.read("timings")) == 12
-    assert [row["round"] for row in folder.records.read("evaluations")] == [0, 5, 10, 12]
+    assert len(open_run(folder.path).rounds) == len(open_run(folder.path).timings) == 12
+    assert [row.round_num for row in open_run(folder.path).evaluations] == [0, 5, 10, 12]
     environment = json.loads((folder.path / "environment.json").read_text())
     assert {"seed", "python", "cores", "packages", "commit"} <= environment.keys()
 
 
 def test_a_round_is_recorded_with_its_proof(finished):
-    row = finished[0].records.read("rounds")[3]
-    assert len(row["clients"]) == len(row["lam"]) == len(row["inner"]) == 3
-    assert sum(row["lam"]) == pytest.approx(1.0)
-    assert row["min_inner"] == min(row["inner"])
-    assert row["sacrificed"] == []
-    assert row["improved"] == pytest.approx(
-        100 * np.mean(np.array(row["losses_after"]) <= np.array(row["losses_before"]))
+    row = open_run(finished[0].path).rounds[3]
+    assert len(row.client_ids) == len(row.lam) == len(row.inner) == 3
+    assert sum(row.lam) == pytest.approx(1.0)
+    assert row.min_inner == min(row.inner)
+    assert row.sacrificed == ()
+    assert row.improved == pytest.approx(
+        100 * np.mean(np.array(row.losses_after) <= np.array(row.losses_before))
     )
 
 
@@ -66,25 +68,23 @@ def test_the_reported_loss_changes_how_the_losses_are_measured_but_not_the_losse
 ):
     clients = {"per_round": 3, "reported_loss": "during"}
     folder, _ = finish(tmp_path, spec_of(clients=clients))
-    for usual, quick in zip(
-        *(f.records.read("rounds") for f in (finished[0], folder)), strict=True
-    ):
-        assert quick == usual
-        assert len(quick["local_losses"]) == 3
-        assert quick["local_losses"] != quick["losses_before"]
+    for usual, quick in zip(*(open_run(f.path).rounds for f in (finished[0], folder)), strict=True):
+        assert encode(quick) == encode(usual)
+        assert len(quick.local_losses) == 3
+        assert not np.array_equal(quick.local_losses, quick.losses_before)
 
 
 def test_a_loss_that_nobody_measured_is_null(tmp_path):
     folder, _ = finish(tmp_path, spec_of(rounds=2, evaluation={"every": 5, "improved": False}))
-    for row in folder.records.read("rounds"):
-        assert row["losses_before"] is row["losses_after"] is row["improved"] is None
-        assert len(row["local_losses"]) == 3
+    for row in open_run(folder.path).rounds:
+        assert row.losses_before is row.losses_after is row.improved is None
+        assert len(row.local_losses) == 3
 
 
 def test_chosen_clients_train_alone_and_all_are_evaluated(tmp_path):
     folder, _ = finish(tmp_path, spec_of(rounds=3, clients={"only": [4, 1]}))
-    assert [row["clients"] for row in folder.records.read("rounds")] == [[1, 4]] * 3
-    assert folder.records.read("evaluations")[-1]["clients"] == list(range(6))
+    assert [row.client_ids for row in open_run(folder.path).rounds] == [(1, 4)] * 3
+    assert open_run(folder.path).evaluations[-1].client_ids == tuple(range(6))
 
 
 def test_the_model_on_disk_has_the_names_of_the_module(finished):
@@ -98,8 +98,8 @@ def test_the_model_on_disk_has_the_names_of_the_module(finished):
 
 
 def test_a_run_learns(finished):
-    first, *_, last = finished[0].records.read("evaluations")
-    assert last["honest"]["loss"]["average"] < 0.8 * first["honest"]["loss"]["average"]
+    first, *_, last = open_run(finished[0].path).evaluations
+    assert last.honest.loss["average"] < 0.8 * first.honest.loss["average"]
 
 
 def test_the_same_spec_gives_the_same_bytes(finished, tmp_path):
@@ -143,7 +143,7 @@ def test_a_torn_last_line_is_repaired(finished, tmp_path):
             break
     with (tmp_path / "rounds.jsonl").open("ab") as file:
         file.write(b'{"round": 8, "clie')
-    assert len(folder.records.read("rounds")) == 7
+    assert len(open_run(folder.path).rounds) == 7
     list(execute(folder))
     assert results(tmp_path) == results(finished[0].path)
 
@@ -230,12 +230,12 @@ def test_a_full_disk_stops_the_run_with_the_last_checkpoint_intact(finished, tmp
         if step.round_num == 4:
             break
 
-    def full(self):
-        raise OSError(28, "No space left on device")
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Records, "sync", full)
-        with pytest.raises(StoreError, match="No space left on device; the last checkpoint is int"):
+        patch.setattr("fedmgda._files.os.fsync", full)
+        with pytest.raises(StoreError, match=r"No space left on device\. Nothing that was reached"):
             list(steps)
     list(execute(RunFolder.open(tmp_path)))
     assert results(tmp_path) == results(finished[0].path)
@@ -244,13 +244,13 @@ def test_a_full_disk_stops_the_run_with_the_last_checkpoint_intact(finished, tmp
 def test_under_attack_metrics_are_over_honest_users(tmp_path):
     attack = {"name": "scale-loss", "factor": 5.0, "clients": [2]}
     folder, _ = finish(tmp_path, spec_of(attack=attack, rounds=4))
-    assert all(2 in row["clients"] for row in folder.records.read("rounds"))
-    summary = folder.summary()
-    assert (summary["honest"]["users"], summary["all"]["users"]) == (5, 6)
-    row = folder.records.read("rounds")[-1]
-    honest = [i for i, client in enumerate(row["clients"]) if client != 2]
-    before, after = np.array(row["losses_before"])[honest], np.array(row["losses_after"])[honest]
-    assert row["improved"] == pytest.approx(100 * np.mean(after <= before))
+    assert all(2 in row.client_ids for row in open_run(folder.path).rounds)
+    summary = open_run(folder.path).summary
+    assert (summary.honest.users, summary.all_users.users) == (5, 6)
+    row = open_run(folder.path).rounds[-1]
+    honest = [i for i, client in enumerate(row.client_ids) if client != 2]
+    before, after = np.array(row.losses_before)[honest], np.array(row.losses_after)[honest]
+    assert row.improved == pytest.approx(100 * np.mean(after <= before))
 
 
 def test_bias_leaves_every_byte_of_the_model_to_rules_that_read_no_loss(tmp_path):
@@ -269,7 +269,7 @@ def test_bias_leaves_every_byte_of_the_model_to_rules_that_read_no_loss(tmp_path
 
 def test_the_pareto_residual_is_recorded_where_it_is_asked_for(tmp_path):
     folder, _ = finish(tmp_path, spec_of(evaluation={"every": 2, "pareto": True}, rounds=4))
-    residuals = [row["pareto_residual"] for row in folder.records.read("evaluations")]
+    residuals = [row.pareto_residual for row in open_run(folder.path).evaluations]
     assert len(residuals) == 3
     assert all(residual > 0 for residual in residuals)
 
@@ -352,8 +352,8 @@ def test_a_missing_summary_can_be_written_again(finished, tmp_path, content):
         (tmp_path / "summary.json").unlink()
     else:
         (tmp_path / "summary.json").write_bytes(content)
-    with pytest.raises(StoreError, match=r"is missing or damaged; delete .*DONE"):
-        folder.summary()
+    with pytest.raises(StoreError, match=r"is missing or damaged .*; delete .*DONE"):
+        _ = open_run(folder.path).summary
     (tmp_path / "DONE").unlink()
     list(execute(folder))
     assert results(tmp_path) == results(finished[0].path)
@@ -367,7 +367,7 @@ def test_a_folder_left_by_a_full_disk_at_its_start_is_taken_up(finished, tmp_pat
 
 
 def test_the_summary_calls_no_loss_the_worst_or_the_best(finished):
-    loss = finished[0].summary()["honest"]["loss"]
+    loss = open_run(finished[0].path).summary.honest.loss
     assert loss["min"] <= loss["percentile_5"] <= loss["percentile_95"] <= loss["max"]
     assert not {"worst_5_percent", "best_5_percent", "worst_k", "best_k", "jain"} & loss.keys()
 
@@ -377,10 +377,10 @@ def test_who_improved_can_be_measured_in_every_other_round(tmp_path):
         tmp_path / "sparse", spec_of(rounds=4, evaluation={"every": 5, "improved_every": 2})
     )
     dense, _ = finish(tmp_path / "dense", spec_of(rounds=4, evaluation={"every": 5}))
-    rows = zip(sparse.records.read("rounds"), dense.records.read("rounds"), strict=True)
+    rows = zip(open_run(sparse.path).rounds, open_run(dense.path).rounds, strict=True)
     for number, (some, every) in enumerate(rows, start=1):
-        assert some["lam"] == every["lam"]
-        assert some["improved"] == (None if number % 2 else every["improved"])
+        assert np.array_equal(some.lam, every.lam)
+        assert some.improved == (None if number % 2 else every.improved)
 
 
 @pytest.mark.parametrize("content", ["{", "[1]", None])

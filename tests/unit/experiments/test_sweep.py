@@ -142,7 +142,7 @@ def test_finished_runs_are_skipped_and_the_table_has_mean_and_std(tmp_path):
     assert list(Collection(tmp_path, runs).execute()) == []
     rows = collection.write_table()
     assert [row.runs for row in rows] == [2, 2]
-    averages = [s["honest"]["accuracy"]["average"] for s in collection.summaries()[:2]]
+    averages = [s.honest.accuracy["average"] for s in collection.summaries()[:2]]
     assert rows[0].means["average %"] == pytest.approx(50 * sum(averages))
     assert rows[0].stds["average %"] == pytest.approx(50 * abs(averages[0] - averages[1]))
     table = (tmp_path / "summary.md").read_text().splitlines()

@@ -3,13 +3,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fedmgda._errors import StoreError
-from fedmgda.federation import (
-    ServerState,
-    latest_checkpoint,
-    load_checkpoint,
-    save_checkpoint,
-    write_atomically,
-)
+from fedmgda.federation import ServerState, latest_checkpoint, load_checkpoint, save_checkpoint
 
 
 def state(round_num=7, **changes):
@@ -96,19 +90,6 @@ def test_only_damaged_checkpoints_are_an_error_not_a_new_start(tmp_path):
 
 def test_an_empty_folder_has_no_checkpoint(tmp_path):
     assert latest_checkpoint(tmp_path) == (None, [])
-
-
-def test_a_write_that_was_cut_short_leaves_the_old_file(tmp_path, monkeypatch):
-    path = tmp_path / "file"
-    write_atomically(path, b"old")
-
-    def fail(descriptor):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("fedmgda.federation._checkpoint.os.fsync", fail)
-    with pytest.raises(OSError, match="No space left"):
-        write_atomically(path, b"new")
-    assert path.read_bytes() == b"old"
 
 
 def test_a_half_written_temporary_file_is_not_a_checkpoint(tmp_path):

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 import pytest
 
+from fedmgda.experiments import RunFolder
 from fedmgda.paper import (
     Setting,
     calibrate,
@@ -17,8 +18,8 @@ from tiny import tiny_study
 SETTING = Setting()
 
 
-def write_timings(folder, seconds):
-    folder.mkdir(parents=True)
+def write_timings(run, folder, seconds):
+    RunFolder.create(folder, run.spec)
     rows = [{"round": i, "train": s, "evaluate": 0.5} for i, s in enumerate(seconds, 1)]
     (folder / "timings.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
 
@@ -38,8 +39,8 @@ def test_a_cost_is_never_made_up():
 def test_a_cost_is_the_measured_pace_times_the_rounds():
     study = load_study("cifar-user-1")
     first, second, *_ = plan_study(study, SETTING)
-    write_timings(default_folder(study, SETTING) / first.folder_name, [1.5, 2.5])
-    write_timings(default_folder(study, SETTING) / second.folder_name, [3.5])
+    write_timings(first, default_folder(study, SETTING) / first.folder_name, [1.5, 2.5])
+    write_timings(second, default_folder(study, SETTING) / second.folder_name, [3.5])
     found = standing(study, SETTING)
     assert found.seconds_per_round == pytest.approx((2.5 + 4.0) / 2)
     assert found.hours == pytest.approx(3.25 * 104 * 2000 / 3600)

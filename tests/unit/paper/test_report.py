@@ -73,8 +73,8 @@ def finished(study, folder):
 
 def test_metrics_are_those_of_the_run_summary(finished):
     for result in finished:
-        summary = result.folder.summary()
-        everyone, honest = summary["all"]["accuracy"], summary["honest"]["accuracy"]
+        summary = result.found.summary
+        everyone, honest = summary.all_users.accuracy, summary.honest.accuracy
         expected = {
             "average": 100 * everyone["average"],
             "avg_client": 100 * everyone["average"],
@@ -86,22 +86,22 @@ def test_metrics_are_those_of_the_run_summary(finished):
             "honest_average": 100 * honest["average"],
             "honest_std": 100 * honest["std"],
             "honest_worst5": 100 * honest["percentile_5"],
-            "improved": summary["improved"],
+            "improved": summary.improved,
         }
         for metric, value in expected.items():
             assert measure(result, metric, 50) == pytest.approx(value), metric
 
 
 def test_the_domains_of_adult_are_the_first_two_clients(finished):
-    accuracies = finished[0].evaluations[-1]["accuracies"]
+    accuracies = finished[0].evaluations[-1].accuracies
     assert measure(finished[0], "phd", 50) == 100 * accuracies[0]
     assert measure(finished[0], "non_phd", 50) == 100 * accuracies[1]
 
 
 def test_measures_of_the_last_rounds_are_ends_of_smoothed_curves(finished):
     rounds = finished[0].rounds
-    improved = smoothed([row["improved"] for row in rounds], 50)[-1]
-    losses = smoothed([np.mean(row["local_losses"]) for row in rounds], 50)[-1]
+    improved = smoothed([row.improved for row in rounds], 50)[-1]
+    losses = smoothed([np.mean(row.local_losses) for row in rounds], 50)[-1]
     assert measure(finished[0], "improved_final", 50) == pytest.approx(improved)
     assert measure(finished[0], "training_loss", 50) == pytest.approx(losses)
 
@@ -234,7 +234,7 @@ def test_a_whole_run_is_taken_for_whole(study, compat, rounds, every, tmp_path):
     (result,) = read_results(plan_study(study, setting), tmp_path)
     assert result.done
     assert len(result.rounds) == rounds
-    assert result.evaluations[0]["round"] == 0
+    assert result.evaluations[0].round_num == 0
 
 
 @pytest.mark.parametrize("name", ["evaluations", "rounds"])
@@ -329,12 +329,12 @@ def test_a_published_run_has_every_round_evaluation_and_user(study, folder, fini
         rounds, evaluations = kept["rounds"], kept["evaluations"]
         assert rounds["round"] == [1, 2, 3]
         assert rounds["improved"] == pytest.approx(result.improved(), rel=1e-4)
-        weights = [max(row["lam"]) for row in result.rounds]
+        weights = [max(row.lam) for row in result.rounds]
         assert rounds["max_lam"] == pytest.approx(weights, rel=1e-4)
         assert rounds["mean_local_losses"] == pytest.approx(result.training_losses(), rel=1e-4)
         assert evaluations["round"] == [0, 2, 3]
         average = measure(result, "honest_average", 50)
         assert 100 * evaluations["honest_average"][-1] == pytest.approx(average, rel=1e-4)
-        accuracies = result.evaluations[-1]["accuracies"]
+        accuracies = result.evaluations[-1].accuracies
         assert kept["users"]["accuracies"] == pytest.approx(accuracies, rel=1e-4)
         assert (kept["failed"], kept["quarantined"]) == ([], 0)

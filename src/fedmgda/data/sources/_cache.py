@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
@@ -12,7 +11,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fedmgda._errors import DataError, LockedError
+from fedmgda._errors import DataError, LockedError, StoreError
+from fedmgda._files import read_file, take_lock
 from fedmgda.data.sources._checksums import sha256_of_file
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ += ["read_manifest", "staging"]
 
 MANIFEST = "manifest.json"
 FORMAT = 1  # of the cached files; another number is as good as not cached
+_LARGEST_MANIFEST = 1 << 22
 
 
 def cache_root() -> Path:
@@ -42,8 +43,8 @@ def cached_folder(name: str) -> Path | None:
 def read_manifest(name: str) -> dict[str, Any] | None:
     """Return what is recorded about a cached data set; None if it is not there."""
     try:
-        manifest = json.loads((cache_root() / name / MANIFEST).read_bytes())
-    except (OSError, ValueError):
+        manifest = json.loads(read_file(cache_root() / name / MANIFEST, _LARGEST_MANIFEST) or b"")
+    except (StoreError, ValueError, RecursionError):
         return None
     return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
 
@@ -59,19 +60,18 @@ def locked(name: str) -> Iterator[None]:
     root = cache_root()
     try:
         root.mkdir(parents=True, exist_ok=True)
-        lock = (root / f".{name}.lock").open("a+")
-    except OSError as error:
+        lock = take_lock(root / f".{name}.lock")
+    except LockedError as error:
+        raise LockedError(
+            f"Another process is writing {name} into {root}; wait until it is done."
+        ) from error
+    except (OSError, StoreError) as error:
+        reason = getattr(error, "strerror", None) or str(error).rstrip(".")
         raise DataError(
-            f"The cache {root} cannot be written ({error.strerror}); "
+            f"The cache {root} cannot be written ({reason}); "
             "name another folder in the environment variable FEDMGDA_DATA."
         ) from error
     with lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise LockedError(
-                f"Another process is writing {name} into {root}; wait until it is done."
-            ) from error
         yield
 
 

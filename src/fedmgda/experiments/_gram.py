@@ -1,0 +1,71 @@
+"""The Gram matrices of the rounds, one behind the other in a file of float64 numbers."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmgda._blas import blas_threads
+from fedmgda.experiments._rows import Gram, GramPlace
+
+if TYPE_CHECKING:
+    from fedmgda._types import Indices, Vector
+    from fedmgda.federation import RoundRecord
+
+__all__ = ["gram_bytes", "gram_place", "gram_size", "read_gram"]
+
+_MOST = 64  # columns that are kept of a matrix
+_NUMBER = np.dtype("<f8")
+
+
+def gram_bytes(record: RoundRecord) -> tuple[bytes, int] | None:
+    """Return what is kept of the Gram matrix of a round, row by row, and its number of columns.
+
+    Of at most 64 participants it is the whole matrix; of more, the columns of those whose λ is not
+    0, which are all that the certificate of λ needs; and nothing if those are more than 64.
+    """
+    cohort = record.cohort
+    lam = None if record.aggregate is None else record.aggregate.lam
+    columns = _columns(len(cohort.client_ids), lam)
+    if columns is None:
+        return None
+    with blas_threads(cohort.updates.num_rows**2 * cohort.updates.num_columns):
+        matrix = cohort.updates.gramian()[:, columns]
+    return np.ascontiguousarray(matrix, _NUMBER).tobytes(), len(columns)
+
+
+def gram_place(content: bytes, columns: int, offset: int) -> GramPlace:
+    """Return what the line of a round says about its matrix."""
+    rows = len(content) // (_NUMBER.itemsize * columns)
+    digest = hashlib.sha256(content).hexdigest()
+    return GramPlace(offset=offset, rows=rows, columns=columns, sha256=digest)
+
+
+def read_gram(content: bytes, place: GramPlace, lam: Vector | None) -> Gram:
+    """Return the matrix whose bytes lie at a place.
+
+    Raises:
+        ValueError: If they are not those that were written there.
+    """
+    columns = _columns(place.rows, lam)
+    if columns is None or place.columns != len(columns):
+        raise ValueError("it has other columns than the line of the round says")
+    if hashlib.sha256(content).hexdigest() != place.sha256:
+        raise ValueError("its bytes are not those whose digest stands in the line of the round")
+    matrix = np.frombuffer(content, _NUMBER).reshape(place.rows, place.columns)
+    return Gram(matrix=matrix, columns=columns)
+
+
+def gram_size(place: GramPlace) -> int:
+    """Return how many bytes a matrix has."""
+    return _NUMBER.itemsize * place.rows * place.columns
+
+
+def _columns(rows: int, lam: Vector | None) -> Indices | None:
+    """Return the places of the participants whose columns are kept; None keeps nothing."""
+    if rows <= _MOST:
+        return np.arange(rows) if rows else None
+    support = np.empty(0, np.int64) if lam is None else np.flatnonzero(lam)
+    return support if 0 < len(support) <= _MOST else None

@@ -1,0 +1,352 @@
+"""A run as others see it: everything its folder holds, typed, checked, read when asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping  # noqa: TC003 (read at run time)
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
+
+from fedmgda._errors import DataError, StoreError
+from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
+from fedmgda.data import client_facts, fingerprint
+from fedmgda.experiments._environment import FORMAT, Environment
+from fedmgda.experiments._gram import gram_size, read_gram
+from fedmgda.experiments._json import decode, read_json
+from fedmgda.experiments._measure import client_results
+from fedmgda.experiments._parse import parse
+from fedmgda.experiments._partition import (
+    is_same_partition,
+    partition_sizes,
+)
+from fedmgda.experiments._records import (
+    EVALUATIONS,
+    GRAM,
+    ROUNDS,
+    TIMINGS,
+    read_rows,
+    read_timings,
+)
+from fedmgda.experiments._results import read_clients_csv, read_model, read_predictions
+from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
+from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._tag import spec_tag
+from fedmgda.experiments._toml import parse_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from fedmgda.data import FederatedData
+    from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
+
+__all__ = [
+    "CLIENTS",
+    "DONE",
+    "ENCODER",
+    "ENVIRONMENT",
+    "LOCK",
+    "MODEL",
+    "OTHER_DATA",
+    "PARTITION",
+    "PREDICTIONS",
+    "RESULTS",
+    "SPEC",
+    "SUMMARY",
+    "Done",
+    "FileDigest",
+    "Run",
+    "RunState",
+    "open_run",
+    "run_folders",
+]
+
+T = TypeVar("T")
+RunState: TypeAlias = Literal["finished", "running", "stopped", "not begun"]
+
+SPEC, ENVIRONMENT, PARTITION = "spec.toml", "environment.json", "partition.npz"
+MODEL, ENCODER, PREDICTIONS = "model.safetensors", "encoder.json", "predictions.npz"
+CLIENTS, SUMMARY, DONE, LOCK = "clients.csv", "summary.json", "DONE", "lock"
+RESULTS = (
+    PARTITION, ROUNDS, GRAM, EVALUATIONS, MODEL, ENCODER, PREDICTIONS, CLIENTS, SUMMARY,
+)  # fmt: skip
+"""The files whose digests DONE holds, those of them that a run has."""
+
+OTHER_DATA = (
+    "The data is not what the run in {path} began with; restore it, or start a new run with "
+    "another --out."
+)
+_WRITTEN_AT_THE_END = (MODEL, ENCODER, PREDICTIONS, CLIENTS, SUMMARY)
+_SMALL = 1 << 26  # bytes of a file for people: the names and scores of a million clients
+_LARGE = 1 << 34  # bytes of arrays: no model here is near it
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDigest:
+    """What a file was when the run was finished: its sha256 and its size."""
+
+    sha256: str
+    bytes: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The mark of a finished run.
+
+    Attributes:
+        format: Of the folder.
+        spec: The digest of everything in the spec that changes a result.
+        files: The digest of every result.
+    """
+
+    format: int
+    spec: str
+    files: Mapping[str, FileDigest]
+
+
+def open_run(path: Path | str) -> Run:
+    """Open a run folder for reading, be its run finished, running, stopped or not begun.
+
+    Nothing is imported that the spec may name, and nothing is written.
+
+    Raises:
+        DataError: If there is no run in it.
+        StoreError: If it cannot be read, or is of a later format.
+        SpecError: If its spec is damaged.
+    """
+    return Run(Path(path))
+
+
+def run_folders(path: Path) -> list[Path]:
+    """Return the run folders that lie in a folder, as a sweep leaves them."""
+    try:
+        return sorted(spec.parent for spec in path.glob(f"*/{SPEC}"))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+@final
+class Run:
+    """One run: what it was asked for, where it stands, and all that it left behind.
+
+    Every part is read and checked when it is first asked for, and kept: open the run again to see
+    what has been added since. Of a finished run every file is held against its digest in `DONE`,
+    every record also against the digests in its own lines.
+
+    Attributes:
+        path: The folder.
+        spec: The resolved spec.
+        environment: Versions, machine, commit, and the format of the folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        content = self._read(SPEC, _SMALL)
+        if content is None:
+            if run_folders(path):
+                raise DataError(
+                    f"{path} holds a sweep; the same fedmgda sweep command goes on with it."
+                )
+            raise DataError(f"{path} holds no run: there is no {SPEC} in it.")
+        self.spec = parse(Spec, parse_toml(content, path / SPEC))
+        self.environment = self._environment()
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run came to its end."""
+        return (self.path / DONE).is_file()
+
+    @property
+    def begun(self) -> bool:
+        """Whether the initial model has been evaluated."""
+        return self.finished or is_there(self.path / EVALUATIONS)
+
+    @property
+    def state(self) -> RunState:
+        """Where the run stands at this moment."""
+        if self.finished:
+            return "finished"
+        if is_locked(self.path / LOCK):
+            return "running"
+        return "stopped" if self.begun else "not begun"
+
+    def holds(self, spec: Spec) -> bool:
+        """Tell whether the run has the results of a spec: some of its keys change none."""
+        return spec_tag(self.spec) == spec_tag(spec)
+
+    @cached_property
+    def rounds(self) -> tuple[RoundRow, ...]:
+        """The rounds so far.
+
+        Raises:
+            StoreError: If a line is damaged, or the run is finished and one is missing.
+        """
+        return self._rows(ROUNDS, RoundRow, list(range(1, self.spec.rounds + 1)))
+
+    @cached_property
+    def evaluations(self) -> tuple[EvaluationRow, ...]:
+        """The evaluations so far, that of the initial model first.
+
+        Raises:
+            StoreError: If a line is damaged, or the run is finished and one is missing.
+        """
+        is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
+        expected = [number for number in range(rounds + 1) if is_due(number, rounds)]
+        return self._rows(EVALUATIONS, EvaluationRow, expected)
+
+    @cached_property
+    def timings(self) -> tuple[TimingRow, ...]:
+        """The seconds of the rounds so far, as far as they are known."""
+        return tuple(read_timings(self.path / TIMINGS))
+
+    @cached_property
+    def summary(self) -> Summary:
+        """What a finished run is remembered by."""
+        return self._parsed(SUMMARY, lambda content: decode(Summary, read_json(content)))
+
+    @cached_property
+    def clients(self) -> tuple[ClientResult, ...]:
+        """What every client has, took part in and got up to the last evaluation."""
+        if CLIENTS in self._digests:
+            return self._parsed(CLIENTS, read_clients_csv)
+        if not self.evaluations:
+            return ()
+        sizes = self._parsed(PARTITION, partition_sizes)
+        names = [client.name for client in self.summary.clients] if self.finished else None
+        return client_results(self.rounds, self.evaluations[-1], sizes, names)
+
+    def gram(self, round_num: int) -> Gram | None:
+        """Return the inner products of the updates of a round; None where they were not kept."""
+        row = self.rounds[round_num - 1]
+        place, path = row.gram, self.path / GRAM
+        if place is None:
+            return None
+        try:
+            if place.rows != len(row.client_ids):
+                raise ValueError("the line of the round has another number of clients")  # noqa: TRY301
+            return read_gram(read_part(path, place.offset, gram_size(place)), place, row.lam)
+        except ValueError as error:
+            raise StoreError(
+                f"{path} is damaged at round {round_num}: {error}; restore it, or delete the "
+                "folder and run again."
+            ) from error
+
+    def model_arrays(self) -> Mapping[str, NDArray[Any]]:
+        """Return the tensors of the trained model, by their names in the torch module."""
+        return self._parsed(MODEL, read_model)
+
+    def predictions(self) -> RowPredictions | None:
+        """Return what the trained model says of every test example; None where it was not kept."""
+        if not self.finished or PREDICTIONS not in self._digests:
+            return None
+        return self._parsed(PREDICTIONS, read_predictions)
+
+    def encoder(self) -> Mapping[str, Any] | None:
+        """Return how rows become features; None where it was not kept."""
+        return self._parsed(ENCODER, _object) if ENCODER in self._digests else None
+
+    def check_data(self, data: FederatedData) -> None:
+        """Refuse data that differs from what the run began with, if it has begun.
+
+        Raises:
+            StoreError: If it does.
+        """
+        content = self._read(PARTITION, _LARGE)
+        old = fingerprint(data, mapped=False)
+        if content is not None and not is_same_partition(content, client_facts(data), {old}):
+            raise StoreError(OTHER_DATA.format(path=self.path))
+
+    def check(self) -> None:
+        """Read every result of a finished run and hold it against the digest in `DONE`.
+
+        Raises:
+            StoreError: At the first file that is not what the run wrote.
+        """
+        for name in self._digests:
+            self._compare(name, file_digest(self.path / name))
+        if self.finished:
+            _ = self.rounds, self.evaluations, self.summary
+
+    def _environment(self) -> Environment:
+        found = self._parsed(
+            ENVIRONMENT, lambda content: decode(Environment, read_json(content)), checked=False
+        )
+        if found.format > FORMAT:
+            raise StoreError(
+                f"{self.path} has format {found.format}, and this version knows {FORMAT} and "
+                "below; update fedmgda."
+            )
+        return found
+
+    @cached_property
+    def _digests(self) -> Mapping[str, FileDigest]:
+        """The digests in DONE; none before the run is finished, and none in format 1."""
+        content = self._read(DONE, _SMALL)
+        if not content:
+            return {}
+        try:
+            done = decode(Done, read_json(content))
+        except ValueError as error:
+            raise StoreError(
+                f"{self.path / DONE} is damaged ({error}); delete it, then fedmgda resume "
+                f"{self.path} writes it again."
+            ) from error
+        if done.spec != spec_tag(self.spec):
+            raise StoreError(
+                f"{self.path / SPEC} is not the spec of the run that was finished here; restore it."
+            )
+        return done.files
+
+    def _rows(self, name: str, kind: type[T], expected: list[int]) -> tuple[T, ...]:
+        finished = self.finished
+        digests = self._digests if finished else {}
+        rows: list[Any]
+        rows, found = read_rows(self.path / name, kind)  # type: ignore[type-var]
+        if finished and [row.round_num for row in rows] != expected:
+            raise StoreError(
+                f"{self.path} is marked as finished by {DONE}, but lines of its {name} are "
+                f"missing; delete the folder, with {DONE} and the checkpoints in it, and run again."
+            )
+        if name in digests:
+            self._compare(name, found)
+        return tuple(rows)
+
+    def _parsed(self, name: str, read: Callable[[bytes], T], *, checked: bool = True) -> T:
+        content = self._read(name, _LARGE if name in {MODEL, PREDICTIONS, PARTITION} else _SMALL)
+        if content is None:
+            raise StoreError(self._damaged(name, "it is not there"))
+        if checked and name in self._digests:
+            self._compare(name, (hashlib.sha256(content).hexdigest(), len(content)))
+        try:
+            return read(content)
+        except ValueError as error:
+            raise StoreError(self._damaged(name, str(error).rstrip("."))) from error
+
+    def _compare(self, name: str, found: tuple[str, int] | None) -> None:
+        wanted = self._digests[name]
+        if found is None:
+            raise StoreError(self._damaged(name, "it is not there"))
+        if found != (wanted.sha256, wanted.bytes):
+            reason = f"its {found[1]} bytes are not the {wanted.bytes} whose digest {DONE} holds"
+            raise StoreError(self._damaged(name, reason))
+
+    def _damaged(self, name: str, reason: str) -> str:
+        remedy = "restore it, or start a new run in another folder"
+        if name in _WRITTEN_AT_THE_END:
+            remedy = f"delete {self.path / DONE}, then fedmgda resume {self.path} writes it again"
+        return f"{self.path / name} is missing or damaged ({reason}); {remedy}."
+
+    def _read(self, name: str, limit: int) -> bytes | None:
+        return read_file(self.path / name, limit)
+
+
+def _object(content: bytes) -> Mapping[str, Any]:
+    table = read_json(content)
+    if not isinstance(table, dict):
+        raise ValueError("it is not an object")  # noqa: TRY004 (a value, not a type)
+    return table

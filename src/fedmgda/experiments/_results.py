@@ -1,0 +1,161 @@
+"""What a finished run leaves behind, as bytes: the model, its predictions, every client."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fedmgda._errors import MissingDependencyError
+from fedmgda.experiments._npz import npz_arrays, npz_bytes
+from fedmgda.experiments._rows import ClientResult, RowPredictions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fedmgda._types import Vector
+    from fedmgda.values import Predictions, Tensor
+
+__all__ = [
+    "clients_csv",
+    "model_bytes",
+    "predictions_bytes",
+    "read_clients_csv",
+    "read_model",
+    "read_predictions",
+]
+
+_MANY_CLASSES = 32  # of more than these, probabilities are not kept
+
+
+def model_bytes(vector: Vector, layout: Sequence[Tensor]) -> bytes:
+    """Return a model as safetensors, its tensors named as in the torch module.
+
+    Args:
+        vector: Of shape `(d + num_buffers,)`.
+        layout: The tensors of the model, and where in the vector they lie.
+    """
+    arrays: dict[str, NDArray[Any]] = {}
+    for tensor in layout:
+        if tensor.start is None:
+            arrays[tensor.name] = np.ascontiguousarray(tensor.value)
+        else:
+            part = vector[tensor.start : tensor.start + math.prod(tensor.shape)]
+            arrays[tensor.name] = np.ascontiguousarray(part.reshape(tensor.shape))
+    content: bytes = _safetensors().save(arrays)
+    return content
+
+
+def read_model(content: bytes) -> dict[str, NDArray[Any]]:
+    """Return the tensors of a model by name.
+
+    Raises:
+        ValueError: If the bytes are no model.
+    """
+    library = _safetensors()
+    try:
+        arrays: dict[str, NDArray[Any]] = library.load(content)
+    except Exception as error:  # whatever the parser makes of damaged bytes, the cause is the file
+        raise ValueError(str(error)) from error
+    return arrays
+
+
+def predictions_bytes(found: Predictions, num_classes: int | None) -> bytes:
+    """Return an npz archive with what a model says of every example: `RowPredictions`.
+
+    Args:
+        found: The outputs of the model.
+        num_classes: None for a regression.
+    """
+    outputs = found.outputs.reshape(len(found.targets), -1).astype(np.float64)
+    arrays = {
+        "rows": found.rows.astype(np.int64),
+        "clients": found.clients.astype(np.int64),
+        "targets": found.targets,
+    }
+    if num_classes is None:
+        error = outputs[:, 0] - found.targets
+        arrays |= {"predictions": found.outputs.reshape(len(found.targets), -1)[:, 0]}
+        arrays |= {"losses": (error**2).astype(np.float32)}
+        return npz_bytes(arrays)
+    with np.errstate(over="ignore", invalid="ignore"):  # a diverged model says NaN
+        shifted = outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf)
+        logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    own = logs[np.arange(len(logs)), found.targets]
+    arrays |= {"predictions": outputs.argmax(axis=1), "losses": (-own).astype(np.float32)}
+    if num_classes <= _MANY_CLASSES:
+        arrays |= {"probabilities": np.exp(logs).astype(np.float32)}
+    return npz_bytes(arrays)
+
+
+def read_predictions(content: bytes) -> RowPredictions:
+    """Return what `predictions_bytes` made bytes of.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    arrays = npz_arrays(content)
+    names = {f.name for f in fields(RowPredictions)}
+    try:
+        found = RowPredictions(**{k: v for k, v in arrays.items() if k in names})
+    except TypeError as error:
+        raise ValueError("an array is missing") from error
+    if len({len(array) for array in arrays.values()}) != 1:
+        raise ValueError("its arrays differ in length")
+    return found
+
+
+def clients_csv(clients: Sequence[ClientResult]) -> bytes:
+    """Return a table of all clients; what is not known is an empty cell."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    names = [f.name for f in fields(ClientResult)]
+    writer.writerow(["client" if name == "client_id" else name for name in names])
+    for client in clients:
+        values = [getattr(client, name) for name in names]
+        writer.writerow(["" if v is None or v != v else v for v in values])  # noqa: PLR0124 (NaN)
+    return text.getvalue().encode()
+
+
+def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
+    """Return the clients of such a table.
+
+    Raises:
+        ValueError: If it is not such a table.
+    """
+    try:
+        head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+    if len(head) != len(fields(ClientResult)) or any(len(row) != len(head) for row in rows):
+        raise ValueError("its lines differ in length")
+    return tuple(
+        ClientResult(
+            client_id=int(row[0]),
+            name=row[1] or None,
+            train_examples=int(row[2]),
+            validation_examples=int(row[3]),
+            test_examples=int(row[4]),
+            test_accuracy=float(row[5] or math.nan),
+            test_loss=float(row[6] or math.nan),
+            rounds=int(row[7]),
+        )
+        for row in rows
+    )
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy  # noqa: PLC0415 (an optional dependency)
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Models on disk need the package safetensors; install it with: "
+            "pip install 'fedmgda[sim]'."
+        ) from error
+    return safetensors.numpy

@@ -1,0 +1,268 @@
+"""What a run writes down, line by line and at its end: the same types are written and read.
+
+A field that format 1 did not have is None in what it wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+from fedmgda._types import Vector  # noqa: TC001 (read at run time, as are the others)
+from fedmgda.experiments._json import json_field
+from fedmgda.values import Failure  # noqa: TC001
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fedmgda._types import Indices, Matrix
+
+__all__ = [
+    "ClientResult",
+    "EvaluationRow",
+    "Gram",
+    "GramPlace",
+    "GroupSummary",
+    "Measures",
+    "NamedClient",
+    "RoundRow",
+    "RowPredictions",
+    "Summary",
+    "TimingRow",
+]
+
+Measures: TypeAlias = Mapping[str, float | None]
+"""The fields of a `fedmgda.metrics.Fairness`, or some of them, by name."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GramPlace:
+    """Where in `gram.bin` the matrix of a round lies.
+
+    Attributes:
+        offset: Its first byte.
+        rows: m, the participants.
+        columns: m again; fewer are the columns of the participants whose λ is not 0, in order.
+        sha256: The digest of its `8 * rows * columns` bytes, in hexadecimal digits.
+    """
+
+    offset: int
+    rows: int
+    columns: int
+    sha256: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RoundRow:
+    """One line of `rounds.jsonl`: what happened in a round, over its m participants.
+
+    Attributes:
+        round_num: The round, 1 for the first.
+        client_ids: The m clients whose update counted.
+        server_lr: The step of the server.
+        num_examples: Of shape `(m,)`: how many training examples each claims.
+        norms: Of shape `(m,)`: ‖g_i‖.
+        local_losses: Of shape `(m,)`: the mean of the batch losses while training.
+        losses_before: Of shape `(m,)`: f_i(w_t); None where it was not measured.
+        losses_after: Of shape `(m,)`: f_i(w_{t+1}); None where it was not measured.
+        improved: The share of honest participants whose loss did not rise, in percent.
+        quarantined: The clients that do not count, with the reason.
+        failed: Why the model did not move, or None.
+        lam: Of shape `(m,)`, λ; None, as what follows, in a round that failed.
+        norm: ‖d‖.
+        gap: The duality gap of the problem λ solves.
+        inner: Of shape `(m,)`: ⟨g_i, d⟩.
+        min_inner: The least of them.
+        sacrificed: The clients whose ⟨g_i, d⟩ is negative.
+        dropped: The clients whose update was zero and that the rule left out.
+        held: Whether a step was refused because somebody's loss would have risen.
+        stalled: Whether the hull of the updates contains zero; None where nobody looked.
+        gram: Where the Gram matrix of the updates lies; None where it was not kept.
+        previous: The sha256 of all bytes of the file before this line.
+    """
+
+    round_num: int = json_field("round")
+    client_ids: tuple[int, ...] = json_field("clients")
+    server_lr: float
+    num_examples: Vector | None = None
+    norms: Vector | None = None
+    local_losses: Vector | None = None
+    losses_before: Vector | None = None
+    losses_after: Vector | None = None
+    improved: float | None = None
+    quarantined: tuple[Failure, ...]
+    failed: str | None = None
+    lam: Vector | None = None
+    norm: float | None = None
+    gap: float | None = None
+    inner: Vector | None = None
+    min_inner: float | None = None
+    sacrificed: tuple[int, ...] | None = None
+    dropped: tuple[int, ...] | None = None
+    held: bool | None = None
+    stalled: bool | None = None
+    gram: GramPlace | None = None
+    previous: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSummary:
+    """How some users are served.
+
+    Attributes:
+        users: How many have test examples and could be evaluated.
+        accuracy: The summary of their accuracies; None for a regression or a diverged model.
+        loss: The summary of their losses; None where one is not finite.
+    """
+
+    users: int
+    accuracy: Measures | None = None
+    loss: Measures | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EvaluationRow:
+    """One line of `evaluations.jsonl`: how n users are served by the model after a round.
+
+    Attributes:
+        round_num: The round; 0 is the initial model.
+        client_ids: The n users.
+        accuracies: Of shape `(n,)`, on the test split, in [0, 1]; NaN where there is none.
+        losses: Of shape `(n,)`, on the test split.
+        num_examples: Of shape `(n,)`: the test examples.
+        honest: The summary over the users that do not attack.
+        all_users: The summary over everyone, where somebody attacks.
+        pareto_residual: min ‖Jλ‖ over the full gradients, where it was asked for.
+        failures: The users that could not be evaluated, with the reason.
+        previous: The sha256 of all bytes of the file before this line.
+    """
+
+    round_num: int = json_field("round")
+    client_ids: tuple[int, ...] = json_field("clients")
+    accuracies: Vector
+    losses: Vector
+    num_examples: Vector
+    honest: GroupSummary
+    all_users: GroupSummary | None = json_field("all", default=None, omit=True)  # noqa: RUF009
+    pareto_residual: float | None = json_field(default=None, omit=True)
+    failures: tuple[Failure, ...] | None = None
+    previous: str | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimingRow:
+    """One line of `timings.jsonl`: the seconds of a round, by phase."""
+
+    round_num: int
+    seconds: Mapping[str, float]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedClient:
+    """A client that has a name, at the last evaluation."""
+
+    name: str
+    accuracy: float | None = None
+    loss: float | None = None
+    num_examples: float
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a finished run is remembered by, `summary.json`.
+
+    Attributes:
+        round_num: The round of the last evaluation.
+        honest: The summary over the users that do not attack.
+        all_users: The summary over everyone, where somebody attacks.
+        pareto_residual: Of the last evaluation, where it was asked for.
+        improved: The mean share of improved participants over the rounds that measured it.
+        improved_last_50: The same over the last 50 rounds.
+        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative.
+        rounds_failed: In how many rounds the model did not move.
+        quarantined: How many replies did not count.
+        dropped: How many updates were zero and left out.
+        clients: Every client, where clients have names.
+    """
+
+    round_num: int = json_field("round")
+    honest: GroupSummary
+    all_users: GroupSummary | None = json_field("all", default=None, omit=True)  # noqa: RUF009
+    pareto_residual: float | None = json_field(default=None, omit=True)
+    improved: float | None = None
+    improved_last_50: float | None = None
+    rounds_that_sacrificed: int
+    rounds_failed: int
+    quarantined: int
+    dropped: int
+    clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientResult:
+    """One line of `clients.csv`: what a client has, took part in and got.
+
+    Attributes:
+        client_id: Its id.
+        name: What it is called, where clients have names.
+        train_examples: How many examples it trains on.
+        validation_examples: How many are kept for choosing hyper-parameters.
+        test_examples: How many it is tested on.
+        test_accuracy: At the last evaluation; NaN where there is none.
+        test_loss: At the last evaluation; NaN where there is none.
+        rounds: In how many rounds its update counted.
+    """
+
+    client_id: int
+    name: str | None
+    train_examples: int
+    validation_examples: int
+    test_examples: int
+    test_accuracy: float
+    test_loss: float
+    rounds: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Gram:
+    """Inner products of the updates of a round.
+
+    Attributes:
+        matrix: Of shape `(m, s)`, float64: ⟨g_i, g_j⟩ for participants i and columns j.
+        columns: Of shape `(s,)`: which participants, by their place in the row's `client_ids`.
+    """
+
+    matrix: Matrix
+    columns: Indices
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowPredictions:
+    """What the trained model says of every test example, `predictions.npz`.
+
+    Attributes:
+        rows: Of shape `(n,)`: which examples of the data they are.
+        clients: Of shape `(n,)`: whose.
+        targets: Of shape `(n,)`: what is true.
+        predictions: Of shape `(n,)`: the class, or the value, the model gives.
+        losses: Of shape `(n,)`: the loss of each example.
+        probabilities: Of shape `(n, num_classes)`; None for many classes and for a regression.
+    """
+
+    rows: Indices
+    clients: Indices
+    targets: NDArray[Any]
+    predictions: NDArray[Any]
+    losses: Vector
+    probabilities: Matrix | None = None
