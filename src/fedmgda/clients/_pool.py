@@ -12,7 +12,7 @@ from fedmgda.clients._block import gather
 from fedmgda.clients._engine import choose_engine
 from fedmgda.clients._torch_trainer import TorchTrainer
 from fedmgda.clients._work import LocalWork, Rows, Settings, check_settings, cohort_of
-from fedmgda.data import client_facts
+from fedmgda.data import data_facts
 from fedmgda.models import initial_vector, layout_of, takes_channels_last
 from fedmgda.values import Evaluation, Failure
 
@@ -126,7 +126,7 @@ class ClientPool:
     @cached_property
     def facts(self) -> ClientFacts:
         """What a server may know of the data: sizes, rows and a fingerprint; computed once."""
-        return client_facts(self._data, layout_of(self._settings.build_model))
+        return data_facts(self._data, layout_of(self._settings.build_model))
 
     def initial_params(self) -> Vector:
         """Return the initial model of the seed, of shape `(d + num_buffers,)`, float32."""

@@ -16,7 +16,7 @@ from fedmgda.data._catalogue import (
 from fedmgda.data._check_federation import check_federation
 from fedmgda.data._dataset import Dataset, Settings
 from fedmgda.data._dirichlet import dirichlet_partition, quantity_skew_partition
-from fedmgda.data._facts import client_facts
+from fedmgda.data._facts import data_facts
 from fedmgda.data._federate import LocalSplit, federate, split_locally
 from fedmgda.data._federated import Examples, FederatedData, Pixels, Split
 from fedmgda.data._fingerprint import fingerprint
@@ -69,7 +69,7 @@ __all__ = [
     "Verification",
     "cache_root",
     "check_federation",
-    "client_facts",
+    "data_facts",
     "dataset_folder",
     "dirichlet_partition",
     "encode_adult",

@@ -11,21 +11,25 @@ from fedmgda.data._fingerprint import fingerprint
 from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from fedmgda._types import Indices
     from fedmgda.data._federated import FederatedData
     from fedmgda.values import Tensor
 
-__all__ = ["client_facts"]
+__all__ = ["data_facts"]
+
+_SPLITS: tuple[Split, ...] = get_args(Split)
 
 
-def client_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFacts:
-    """Return sizes, rows and fingerprint of the data, beside the layout of a model."""
-    splits: dict[Split, Sequence[Indices]] = {name: data.split(name) for name in get_args(Split)}
+def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFacts:
+    """Return sizes, rows and fingerprint of the data.
+
+    Args:
+        data: The data of all clients.
+        layout: The tensors of their model.
+    """
+    rows = {split: data.split(split) for split in _SPLITS}
     return ClientFacts(
-        sizes={s: np.array([len(mine) for mine in rows], np.int64) for s, rows in splits.items()},
-        rows={s: np.concatenate([np.empty(0, np.int64), *rows]) for s, rows in splits.items()},
+        sizes={split: np.array([len(mine) for mine in rows[split]], np.int64) for split in rows},
+        rows={split: np.concatenate([np.empty(0, np.int64), *rows[split]]) for split in rows},
         fingerprint=fingerprint(data),
         layout=layout,
         num_classes=data.num_classes,

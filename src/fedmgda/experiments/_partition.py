@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices
     from fedmgda.values import ClientFacts
 
-__all__ = [
-    "is_same_partition",
-    "partition_bytes",
-    "partition_sizes",
-]
+__all__ = ["is_same_partition", "partition_bytes", "partition_sizes"]
 
 _SPLITS: tuple[Split, ...] = get_args(Split)
 

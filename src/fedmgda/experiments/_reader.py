@@ -11,16 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
-from fedmgda.data import client_facts, fingerprint
+from fedmgda.data import data_facts, fingerprint
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
 from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
-from fedmgda.experiments._partition import (
-    is_same_partition,
-    partition_sizes,
-)
+from fedmgda.experiments._partition import is_same_partition, partition_sizes
 from fedmgda.experiments._records import (
     EVALUATIONS,
     GRAM,
@@ -258,7 +255,7 @@ class Run:
         """
         content = self._read(PARTITION, _LARGE)
         old = fingerprint(data, mapped=False)
-        if content is not None and not is_same_partition(content, client_facts(data), {old}):
+        if content is not None and not is_same_partition(content, data_facts(data), {old}):
             raise StoreError(OTHER_DATA.format(path=self.path))
 
     def check(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from fedmgda._errors import MissingDependencyError
 from fedmgda.experiments._npz import npz_arrays, npz_bytes
 from fedmgda.experiments._rows import ClientResult, RowPredictions
+from fedmgda.values import named_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,14 +42,7 @@ def model_bytes(vector: Vector, layout: Sequence[Tensor]) -> bytes:
         vector: Of shape `(d + num_buffers,)`.
         layout: The tensors of the model, and where in the vector they lie.
     """
-    arrays: dict[str, NDArray[Any]] = {}
-    for tensor in layout:
-        if tensor.start is None:
-            arrays[tensor.name] = np.ascontiguousarray(tensor.value)
-        else:
-            part = vector[tensor.start : tensor.start + math.prod(tensor.shape)]
-            arrays[tensor.name] = np.ascontiguousarray(part.reshape(tensor.shape))
-    content: bytes = _safetensors().save(arrays)
+    content: bytes = _safetensors().save(named_arrays(layout, vector))
     return content
 
 

@@ -150,7 +150,7 @@ class EvaluationRow:
     honest: GroupSummary
     all_users: GroupSummary | None = json_field("all", default=None, omit=True)  # noqa: RUF009
     pareto_residual: float | None = json_field(default=None, omit=True)
-    failures: tuple[Failure, ...] | None = None
+    failures: tuple[Failure, ...] = json_field(default=(), omit=True)
     previous: str | None = None
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from fedmgda.experiments._toml import toml_value
+from fedmgda.experiments._toml import to_table, toml_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -52,35 +51,24 @@ def spec_tag(spec: Spec) -> str:
     them, whatever has been added since, and any other key enters only where it differs from its
     default. So a key to come must have a default that means what was done before it existed.
     """
-    tables = [_format_1_table(spec, section) for section in _FORMAT_1]
-    text = "\n\n".join([*tables, _FORMAT_1_ENGINE.format(device=toml_value(spec.engine.device))])
-    for line in sorted(_added_since(spec)):
-        text += line + "\n"
-    return hashlib.sha256(text.encode()).hexdigest()
+    table, default = to_table(spec), to_table(type(spec)())
+    parts = [_format_1_part(table, section) for section in _FORMAT_1]
+    text = "\n\n".join([*parts, _FORMAT_1_ENGINE.format(device=toml_value(spec.engine.device))])
+    new = set(_added_since(table)) - set(_added_since(default))
+    return hashlib.sha256((text + "".join(sorted(new))).encode()).hexdigest()
 
 
-def _format_1_table(spec: Spec, section: str) -> str:
-    table = getattr(spec, section) if section else spec
-    values = {key: getattr(table, key) for key in _FORMAT_1[section]}
-    lines = [f"{key} = {toml_value(value)}" for key, value in values.items() if value is not None]
+def _format_1_part(table: dict[str, Any], section: str) -> str:
+    values = table[section] if section else table
+    lines = [f"{key} = {toml_value(values[key])}" for key in _FORMAT_1[section] if key in values]
     return "\n".join([f"[{section}]", *lines] if section else lines)
 
 
-def _added_since(spec: Spec) -> Iterator[str]:
-    for section in fields(spec):
-        table = getattr(spec, section.name)
-        if section.name in _NO_RESULT:
+def _added_since(table: dict[str, Any]) -> Iterator[str]:
+    """Yield a line for every key that format 1 does not know."""
+    for section, values in table.items():
+        if section in _NO_RESULT or section in _FORMAT_1[""]:
             continue
-        if is_dataclass(table):
-            yield from _differences(section.name, table)
-        elif section.name not in _FORMAT_1[""] and table != section.default:
-            yield f"{section.name} = {toml_value(table)}"
-
-
-def _differences(section: str, table: Any) -> Iterator[str]:
-    default = type(table)()
-    for key in fields(table):
-        value = getattr(table, key.name)
-        known = key.name in _FORMAT_1.get(section, ())
-        if not known and value != getattr(default, key.name):
-            yield f"{section}.{key.name} = {toml_value(value)}"
+        for key, value in values.items() if isinstance(values, dict) else [("", values)]:
+            if key not in _FORMAT_1.get(section, ()):
+                yield f"{section}.{key} = {toml_value(value)}\n"

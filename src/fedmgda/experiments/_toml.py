@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import DataError, SpecError
@@ -111,10 +111,13 @@ def merged(table: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 def to_table(spec: Spec) -> dict[str, Any]:
     """Return a spec as plain tables, without the keys that are None."""
-    return {
-        key: {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else value
-        for key, value in asdict(spec).items()
-    }
+    return {key: _without_none(value) for key, value in asdict(spec).items()}
+
+
+def _without_none(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_none(item) for key, item in value.items() if item is not None}
+    return [_without_none(x) for x in value] if isinstance(value, list | tuple) else value
 
 
 def to_toml(spec: Spec) -> str:
@@ -137,10 +140,6 @@ def _value(text: str) -> Any:
     return table["value"] if len(table) == 1 else text  # a line break would smuggle in more keys
 
 
-def _key(key: str) -> str:
-    return key if key.isascii() and key.isidentifier() else _quoted(key)
-
-
 def _quoted(text: str) -> str:
     r"""Write a text so that every TOML reader gets it back, control characters included.
 
@@ -160,6 +159,10 @@ def _escaped(character: str) -> str:
     return f"\\u{ord(character):04x}" if control else character
 
 
+def _key(key: str) -> str:
+    return key if key.isascii() and key.isidentifier() else toml_value(key)
+
+
 def toml_value(value: Any) -> str:
     """Write one value as TOML."""
     match value:
@@ -168,12 +171,9 @@ def toml_value(value: Any) -> str:
         case str():
             return _quoted(value)
         case dict():
-            given = {key: item for key, item in value.items() if item is not None}
-            pairs = [f"{_key(key)} = {toml_value(item)}" for key, item in given.items()]
+            pairs = [f"{_key(key)} = {toml_value(item)}" for key, item in value.items()]
             return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
         case list() | tuple():
             return f"[{', '.join(toml_value(item) for item in value)}]"
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            return toml_value(asdict(value))
         case _:
             return repr(value)

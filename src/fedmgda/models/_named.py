@@ -32,9 +32,9 @@ def layout_of(build_model: Callable[[], nn.Module]) -> tuple[Tensor, ...]:
     found = []
     for name, tensor in model.module.state_dict().items():
         start = (tensor.data_ptr() - first) // tensor.element_size() if tensor.numel() else 0
+        shape = tuple(tensor.shape) or (1,)  # as run folders have always had single numbers
         if tensor.is_floating_point():
-            found.append(Tensor(name=name, shape=tuple(tensor.shape), start=start))
+            found.append(Tensor(name=name, shape=shape, start=start))
         else:
-            value = tensor.clone().numpy()
-            found.append(Tensor(name=name, shape=tuple(tensor.shape), value=value))
+            found.append(Tensor(name=name, shape=shape, value=tensor.clone().numpy()))
     return tuple(found)

@@ -3,6 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fedmgda.experiments import GroupSummary
+from fedmgda.experiments._json import encode
 from fedmgda.experiments._measure import evaluation_row
 from fedmgda.values import Evaluation, Failure
 
@@ -21,19 +23,19 @@ def evaluation(*failed: int) -> Evaluation:
 
 def test_a_client_that_could_not_be_evaluated_is_named_and_left_out() -> None:
     row = evaluation_row(3, evaluation(2), (), None)
-    assert row["failures"] == [{"client_id": 2, "reason": "it raised"}]
-    assert row["honest"]["users"] == 2
-    assert row["honest"]["loss"]["average"] == pytest.approx(1.5)
-    assert np.isnan(row["losses"][2])
+    assert row.failures == (Failure(client_id=2, reason="it raised"),)
+    assert row.honest.users == 2
+    assert row.honest.loss["average"] == pytest.approx(1.5)
+    assert np.isnan(row.losses[2])
 
 
 def test_a_whole_evaluation_says_nothing_of_failures() -> None:
     row = evaluation_row(3, evaluation(), (), None)
-    assert "failures" not in row
-    assert row["honest"]["users"] == 3
+    assert "failures" not in encode(row)
+    assert row.honest.users == 3
 
 
 def test_nobody_left_has_no_summary() -> None:
     row = evaluation_row(3, evaluation(0, 1, 2), (0,), None)
-    assert row["honest"] == {"users": 0, "accuracy": None, "loss": None}
-    assert row["all"]["users"] == 0
+    assert row.honest == GroupSummary(users=0)
+    assert row.all_users.users == 0

@@ -43,8 +43,8 @@ def test_a_run_folder_holds_everything(finished):
     names = {path.name for path in folder.path.iterdir()}
     assert names == {
         "DONE", "checkpoints", "clients.csv", "environment.json", "evaluations.jsonl", "gram.bin",
-        "lock", "model.safetensors", "partition.npz", "rounds.jsonl", "spec.toml", "summary.json",
-        "timings.jsonl",
+        "lock", "model.safetensors", "partition.npz", "predictions.npz", "rounds.jsonl",
+        "spec.toml", "summary.json", "timings.jsonl",
     }  # fmt: skip
     assert len(open_run(folder.path).rounds) == len(open_run(folder.path).timings) == 12
     assert [row.round_num for row in open_run(folder.path).evaluations] == [0, 5, 10, 12]
