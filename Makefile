@@ -11,7 +11,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench bench-quick docs clean
+.PHONY: help demo test test-slow check format bench bench-quick coverage docs dist clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,9 +48,19 @@ bench: $(VENV)/.dev  ## measure beside the peers (20 minutes), write benchmarks/
 bench-quick: $(VENV)/.dev  ## measure ours alone in less than a minute, write nothing
 	@$(BIN)/python benchmarks/quick.py
 
+coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of every package
+	@$(PIP) --group coverage
+	$(PYTEST) -n 2 --cov --cov-report=json:build/coverage.json
+	$(BIN)/python scripts/coverage_by_package.py build/coverage.json
+
 docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents
 	$(PYTEST) -n 2 src
 	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md CHANGELOG.md docs
+
+dist: $(VENV)/.dev  ## build wheel and sdist, and try the core of the wheel alone in a new environment
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python scripts/try_wheel.py dist
 
 clean:  ## remove the environment, caches and build products; never runs or results
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,17 +1,39 @@
+import ast
 import importlib
 import pkgutil
+import subprocess
+import sys
+from importlib.metadata import version
 
 import pytest
 
 import fedmgda
 
+PUBLIC = """
+AFL Aggregate Annealed Attack ClientPool Clients Cohort Constant Constraint DenseUpdates Evaluation
+Failure Fairness FedAvg FedMGDA FederatedData Federation FedmgdaError FileUpdates Harmonic
+LocalTraining MedianNorm MinNormSolution PaperDecay QFedAvg RoundRecord Rule ServerState
+UniformSampler Updates Weighing __version__ aggregate dirichlet_partition fairness federate gramian
+iid_partition improved_participants initial_state label_quantity_partition make_rule min_norm
+min_norm_constrained natural_partition pareto_residual quantity_skew_partition run_round
+shard_partition simulate under_attack
+"""
+
 
 def test_the_public_names_are_these():
-    assert fedmgda.__all__ == [
-        "AFL", "Aggregate", "Cohort", "FedAvg", "FedMGDA", "FederatedData", "Federation",
-        "FedmgdaError", "MinNormSolution", "QFedAvg", "ServerState", "__version__", "fairness",
-        "gramian", "make_rule", "min_norm", "min_norm_constrained", "run_round", "simulate",
-    ]  # fmt: skip
+    assert sorted(fedmgda.__all__) == PUBLIC.split()
+
+
+def test_importing_the_package_loads_nothing_else():
+    command = "import sys, fedmgda; print(sorted({name.split('.')[0] for name in sys.modules}))"
+    loaded = subprocess.run(
+        [sys.executable, "-c", command], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert not {"numpy", "torch", "numba", "typer", "matplotlib"} & set(ast.literal_eval(loaded))
+
+
+def test_the_version_is_that_of_the_package():
+    assert fedmgda.__version__ == version("fedmgda")
 
 
 @pytest.mark.parametrize("name", fedmgda.__all__)

@@ -1,6 +1,7 @@
 """What malicious clients do: to the loss they train on, or to what they report."""
 
 from fedmgda.attacks._attack import (
+    ATTACKS,
     Attack,
     BiasLoss,
     GeneratorOf,
@@ -11,6 +12,7 @@ from fedmgda.attacks._attack import (
 )
 
 __all__ = [
+    "ATTACKS",
     "Attack",
     "BiasLoss",
     "GeneratorOf",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from fedmgda.values import Cohort, TrainCohort
 
 __all__ = [
+    "ATTACKS",
     "Attack",
     "BiasLoss",
     "GeneratorOf",
@@ -128,6 +129,14 @@ class ScaleUpdate(Attack):
                 if part is not None:
                     part[rows] *= part.dtype.type(self.factor)
         return replace(cohort, updates=DenseUpdates(updates), buffers=buffers)
+
+
+ATTACKS: Mapping[str, type[ScaleLoss] | type[BiasLoss] | type[ScaleUpdate]] = {
+    "scale-loss": ScaleLoss,
+    "bias-loss": BiasLoss,
+    "scale-update": ScaleUpdate,
+}
+"""Every attack a spec can name; its fields beside `clients` are its options."""
 
 
 def rows_of(cohort: Cohort) -> Matrix:

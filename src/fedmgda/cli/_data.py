@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, DownloadColumn, TextColumn, TransferSpeedColumn
-from rich.progress import Progress as Bar
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress as Bar,
+    TextColumn,
+    TransferSpeedColumn,
+)
 from rich.table import Table
 
 from fedmgda._errors import DataError
 from fedmgda.cli._console import err, out
-from fedmgda.data import DATASETS, cache_root, find_origin, import_folder, is_cached
-from fedmgda.data import fetch as fetch_dataset
-from fedmgda.data import verify as verify_dataset
+from fedmgda.data import (
+    DATASETS,
+    cache_root,
+    fetch as fetch_dataset,
+    find_origin,
+    import_folder,
+    is_cached,
+    verify as verify_dataset,
+)
 
 if TYPE_CHECKING:
     from fedmgda.data import Dataset, Origin, Step, Verification

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
+from fedmgda.values import Annealed, value_at
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -29,7 +31,7 @@ class LocalTraining:
     Attributes:
         local_epochs: k, the number of passes over the training split.
         batch_size: b; the last, smaller batch of an epoch is kept. None means the whole split.
-        client_lr: η, the step size.
+        client_lr: η, the step size: a number, or how it falls with the rounds.
         momentum: PyTorch's momentum, starting from zero in every round.
         mu: The weight of the proximal term, which keeps w near the received w_t.
         prox_convention: "half" adds (mu/2)‖w - w_t‖² to the loss of each batch, as FedProx does;
@@ -48,7 +50,7 @@ class LocalTraining:
 
     local_epochs: int = 1
     batch_size: int | None = 10
-    client_lr: float = 0.1
+    client_lr: float | Annealed = 0.1
     momentum: float = 0.0
     mu: float = 0.0
     prox_convention: Literal["half", "full"] = "half"
@@ -60,7 +62,7 @@ class LocalTraining:
             raise ValueError(f"local_epochs must be at least 1, got {self.local_epochs}.")
         if self.batch_size is not None and self.batch_size < 1:
             raise ValueError(f"batch_size must be at least 1 or None, got {self.batch_size}.")
-        if not 0 < self.client_lr < math.inf:
+        if not 0 < self.client_lr_at(1) < math.inf:
             raise ValueError(f"client_lr must be positive and finite, got {self.client_lr}.")
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum must lie in [0, 1), got {self.momentum}.")
@@ -96,5 +98,4 @@ class LocalTraining:
 
     def client_lr_at(self, round_num: int) -> float:
         """Return η in a round: the one place that reads it."""
-        del round_num
-        return self.client_lr
+        return value_at(self.client_lr, round_num)

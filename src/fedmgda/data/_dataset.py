@@ -37,7 +37,7 @@ class Dataset:
         settings: The keys a spec may give for it, with their defaults; those of its partition are
             added.
         options: Further keys that have no default.
-        released: The settings that `compat = "released-code"` changes.
+        released: The settings that `compat = "released-code"` changes (SPEC 9.2, 9.3, 9.5 and 3.5).
         local_splits: The values of `local_split` that mean something for it.
         participation: The share of clients that take part in a round by default.
         per_round: Or their number.

@@ -75,6 +75,7 @@ def natural_partition(groups: NDArray[Any]) -> list[Indices]:
 
 
 Deal: TypeAlias = "Callable[[Examples | Table, Settings, np.random.Generator], list[Indices]]"
+"""Returns for each client its examples, for the data, the settings and the generator."""
 
 
 @final
@@ -85,7 +86,7 @@ class Partition:
     Attributes:
         name: What a user types.
         title: What it does, in a few words.
-        deal: Returns for each client its examples, for the data, the settings and a generator.
+        deal: The function itself.
         settings: The keys a spec may give for it, with their defaults.
         by_class: Whether it needs targets that are classes.
     """
@@ -95,38 +96,6 @@ class Partition:
     deal: Deal
     settings: Settings = field(default_factory=dict)
     by_class: bool = False
-
-
-def _iid(source: Examples | Table, settings: Settings, rng: np.random.Generator) -> list[Indices]:
-    return iid_partition(len(source.targets), settings["num_clients"], rng)
-
-
-def _shards(
-    source: Examples | Table, settings: Settings, rng: np.random.Generator
-) -> list[Indices]:
-    clients, shards = settings["num_clients"], settings["shards_per_client"]
-    return shard_partition(source.targets, clients, shards, rng)
-
-
-def _dirichlet(
-    source: Examples | Table, settings: Settings, rng: np.random.Generator
-) -> list[Indices]:
-    clients, alpha, least = (settings[key] for key in ("num_clients", "alpha", "min_size"))
-    return dirichlet_partition(source.targets, clients, alpha, rng, min_size=least)
-
-
-def _label_quantity(
-    source: Examples | Table, settings: Settings, rng: np.random.Generator
-) -> list[Indices]:
-    clients, classes = settings["num_clients"], settings["classes_per_client"]
-    return label_quantity_partition(source.targets, clients, classes, rng)
-
-
-def _quantity_skew(
-    source: Examples | Table, settings: Settings, rng: np.random.Generator
-) -> list[Indices]:
-    clients, alpha, least = (settings[key] for key in ("num_clients", "alpha", "min_size"))
-    return quantity_skew_partition(len(source.targets), clients, alpha, rng, min_size=least)
 
 
 def _natural(
@@ -144,34 +113,52 @@ PARTITIONS: Mapping[str, Partition] = {
         Partition(
             name="shards",
             title="shards of one class, some for each client",
-            deal=_shards,
+            deal=lambda source, settings, rng: shard_partition(
+                source.targets, settings["num_clients"], settings["shards_per_client"], rng
+            ),
             settings={"num_clients": 10, "shards_per_client": 2},
             by_class=True,
         ),
         Partition(
             name="iid",
             title="shuffled and dealt evenly",
-            deal=_iid,
+            deal=lambda source, settings, rng: iid_partition(
+                len(source.targets), settings["num_clients"], rng
+            ),
             settings={"num_clients": 10},
         ),
         Partition(
             name="dirichlet",
             title="every class in proportions drawn from Dirichlet(alpha)",
-            deal=_dirichlet,
+            deal=lambda source, settings, rng: dirichlet_partition(
+                source.targets,
+                settings["num_clients"],
+                settings["alpha"],
+                rng,
+                min_size=settings["min_size"],
+            ),
             settings={"num_clients": 10, "alpha": 0.5, "min_size": 10},
             by_class=True,
         ),
         Partition(
             name="label-quantity",
             title="a few classes for each client",
-            deal=_label_quantity,
+            deal=lambda source, settings, rng: label_quantity_partition(
+                source.targets, settings["num_clients"], settings["classes_per_client"], rng
+            ),
             settings={"num_clients": 10, "classes_per_client": 2},
             by_class=True,
         ),
         Partition(
             name="quantity-skew",
             title="shuffled, in portions of very different size",
-            deal=_quantity_skew,
+            deal=lambda source, settings, rng: quantity_skew_partition(
+                len(source.targets),
+                settings["num_clients"],
+                settings["alpha"],
+                rng,
+                min_size=settings["min_size"],
+            ),
             settings={"num_clients": 10, "alpha": 1.0, "min_size": 10},
         ),
         Partition(name="natural", title="to whom the examples belong", deal=_natural),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import fields
 from functools import partial
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda._entry import load_entry
+from fedmgda._entry import is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.attacks import Attack, BiasLoss, ScaleLoss, ScaleUpdate, under_attack
+from fedmgda.attacks import ATTACKS, Attack, under_attack
 from fedmgda.experiments._participants import clients_per_round
+from fedmgda.experiments._rule_options import rule_options
 from fedmgda.federation import (
     Federation,
     Harmonic,
@@ -20,10 +22,11 @@ from fedmgda.federation import (
     Schedule,
     UniformSampler,
 )
+from fedmgda.models import MODELS
 from fedmgda.rules import Rule, make_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torch import nn
 
@@ -42,29 +45,16 @@ __all__ = [
 ]
 
 
-def build_model(  # noqa: PLR0911 (one case per name: the registry a reader can see)
-    spec: Spec, data: FederatedData
-) -> Callable[[], nn.Module]:
+def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
     """Return a function that makes the module; worker processes call it too."""
-    from fedmgda import models  # noqa: PLC0415 (needs torch)
-
-    inputs, outputs = int(data.features[0].size), data.num_classes or 1
-    match spec.model.name:
-        case "mlp":
-            return partial(models.mlp, (inputs, *(spec.model.hidden or ()), outputs))
-        case "logistic" | "linear":
-            return partial(models.linear, inputs, outputs)
-        case "cifar-cnn":
-            return partial(models.cifar_cnn, outputs)
-        case "fmnist-cnn":
-            return partial(models.fmnist_cnn, outputs, dropout=spec.model.dropout is not False)
-        case "femnist-cnn":
-            return partial(models.femnist_cnn, outputs)
-        case "char-lstm":
-            return partial(models.char_lstm, outputs)
-        case name:
-            entry: Callable[[], nn.Module] = load_entry(str(name), "model.name")
-            return entry
+    model, name = spec.model, spec.model.name or ""
+    if is_entry(name):
+        entry: Callable[..., nn.Module] = load_entry(name, "model.name")
+        return (
+            partial(entry, **_accepted(entry, model.options, "model")) if model.options else entry
+        )
+    given = {"hidden": model.hidden, "dropout": model.dropout}
+    return MODELS[name].factory(int(data.features[0].size), data.num_classes or 1, given)
 
 
 def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
@@ -125,29 +115,76 @@ def build_training(spec: Spec) -> LocalTraining:
 
 def build_attack(spec: AttackSpec) -> Attack | None:
     """Return what the malicious clients do, or None."""
+    if spec.name == "none":
+        return None
     clients = spec.clients or ()
-    match spec.name:
-        case "none":
-            return None
-        case "scale-loss":
-            return ScaleLoss(clients=clients, factor=_first(spec.factor, 10.0))
-        case "scale-update":
-            return ScaleUpdate(clients=clients, factor=_first(spec.factor, 10.0))
-        case "bias-loss":
-            return BiasLoss(clients=clients, bias=_first(spec.bias, 1.0))
+    if is_entry(spec.name):
+        made = _own("attack", spec.name, {"clients": clients}, spec.options)
+        if not isinstance(made, Attack):
+            raise _other_kind("attack", spec.name, "Attack", made)
+        return made
+    kind = ATTACKS[spec.name]
+    options = {f.name: getattr(spec, f.name) for f in fields(kind) if f.name != "clients"}
+    return kind(clients=clients, **{k: v for k, v in options.items() if v is not None})
 
 
-def build_rule(spec: Spec) -> Rule:
-    """Return the rule with the options the spec gives."""
+def build_rule(spec: Spec, client_names: Sequence[str] | None = None) -> Rule:
+    """Return the rule with the options the spec gives.
+
+    Args:
+        spec: The spec.
+        client_names: What the clients are called, for options that go by client.
+    """
+    if is_entry(spec.rule.name):
+        made = _own("rule", spec.rule.name, {}, spec.rule.options)
+        if not isinstance(made, Rule):
+            raise _other_kind("rule", spec.rule.name, "Rule", made)
+        return made
     try:
-        return make_rule(spec.rule.name, **_rule_options(spec))
+        return make_rule(spec.rule.name, **rule_options(spec, client_names))
     except ValueError as error:
         raise SpecError(f"rule.{error}") from error
 
 
-def build_federation(spec: Spec, clients: Clients, num_clients: int) -> Federation:
+def _own(section: str, name: str, fixed: dict[str, Any], options: Any) -> object:
+    """Make a rule or an attack of the user's own."""
+    entry = load_entry(name, f"{section}.name")
+    given = _accepted(entry, options, section)
+    try:
+        return entry(**fixed, **given)
+    except (Exception, SystemExit) as error:  # whatever code of the user's own may do
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise SpecError(f"{section}.name = {name!r} raised {reason}; correct it.") from error
+
+
+def _other_kind(section: str, name: str, kind: str, made: object) -> SpecError:
+    return SpecError(
+        f"{section}.name = {name!r} must give a fedmgda.{kind}, got an object of type "
+        f"{type(made).__name__}."
+    )
+
+
+def _accepted(entry: Callable[..., Any], options: Any, section: str) -> dict[str, Any]:
+    """Return the options if code of the user's own takes them."""
+    given = dict(options or {})
+    try:
+        taken = signature(entry).parameters.values()
+    except ValueError:  # nothing says what it takes
+        return given
+    names = {parameter.name for parameter in taken}
+    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
+    for name in given:
+        if name not in names and not anything:
+            raise SpecError(
+                f"{section}.options has {name!r}, which {section}.name does not take; it takes "
+                f"{', '.join(sorted(names)) or 'nothing'}."
+            )
+    return given
+
+
+def build_federation(spec: Spec, clients: Clients) -> Federation:
     """Put a resolved spec together."""
-    attack = build_attack(spec.attack)
+    attack, num_clients = build_attack(spec.attack), clients.num_clients
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
     always_on = spec.clients.only or (attack.clients if attack and spec.attack.always_on else ())
@@ -155,7 +192,7 @@ def build_federation(spec: Spec, clients: Clients, num_clients: int) -> Federati
         train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
         if attack
         else clients.train_cohort,
-        rule=build_rule(spec),
+        rule=build_rule(spec, clients.client_names),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
         ),
@@ -175,14 +212,6 @@ def _schedule(spec: ServerSpec, rounds: int) -> Schedule:
             return Harmonic(curvature=_first(spec.curvature, 1.0))
         case "median-norm":
             return MedianNorm(server_lr=spec.lr)
-
-
-def _rule_options(spec: Spec) -> dict[str, Any]:
-    given = {k: v for k, v in asdict(spec.rule).items() if k != "name" and v is not None}
-    if spec.rule.name == "q-fedavg":
-        given["client_lr"] = spec.clients.client_lr
-        given["batch_size"] = None if spec.clients.batch_size == "full" else spec.clients.batch_size
-    return given
 
 
 def _first(value: Any, default: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import SpecError
 from fedmgda.data import PARTITIONS, find_dataset
+from fedmgda.models import MODELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,15 +51,20 @@ def _dealt(own: dict[str, Any], partition: str) -> dict[str, Any]:
 
 
 def resolve_model(model: ModelSpec, data: DataSpec) -> ModelSpec:
-    """Fill in the model that belongs to the data."""
-    name: Any = model.name or find_dataset(data.name or "").model
-    if model.hidden is not None and name != "mlp":
-        raise SpecError(f"model.hidden does not apply to {name!r}; leave it out or use 'mlp'.")
-    if model.dropout is not None and name != "fmnist-cnn":
-        raise SpecError(f"model.dropout does not apply to {name!r}; leave it out.")
+    """Fill in the model that belongs to the data; refuse keys that would be ignored."""
+    name = model.name or find_dataset(data.name or "").model
     if model.name is None and data.name == "table" and data.task == "regression":
         name = "linear"
-    hidden = model.hidden if model.hidden is not None or name != "mlp" else (32,)
+    record = MODELS.get(name)
+    applicable = {"options"} if record is None else set(record.options)
+    for key in ("hidden", "dropout", "options"):
+        if getattr(model, key) is not None and key not in applicable:
+            users = [repr(other) for other, found in MODELS.items() if key in found.options]
+            instead = f" or use {' or '.join(users)}" if users else ""
+            raise SpecError(f"model.{key} does not apply to {name!r}; leave it out{instead}.")
+    hidden = model.hidden
+    if hidden is None and record is not None:
+        hidden = record.options.get("hidden")
     return replace(
         model, name=name, hidden=hidden, dropout=None if model.dropout else model.dropout
     )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.values import Annealed
 
 __all__ = ["parse", "suggest"]
 
@@ -56,6 +57,10 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
     if about.metadata.get("entry") and isinstance(value, str) and is_entry(value):
         return value
     for option in options:
+        if isinstance(value, dict) and is_dataclass(option):
+            return _parse_inner(option, value, path, about)
+        if isinstance(value, list | tuple) and is_dataclass(inner := _element(option)):
+            return tuple(_parse_inner(inner, item, path, about) for item in value)
         accepted, result = _accept(option, value)
         if accepted:
             _check_range(result, path, about)
@@ -63,6 +68,26 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
     words = [word for option in options for word in _words(option)]
     near = suggest(value, words) if isinstance(value, str) and words else "."
     raise SpecError(f"{path} must be {_describe(options)}, got {_shown(value)}{near}")
+
+
+def _element(option: Any) -> Any:
+    return get_args(option)[0] if get_origin(option) is tuple else None
+
+
+def _parse_inner(kind: Any, table: Any, path: str, about: Field[Any]) -> Any:
+    """Read a table that stands for a value, as in `rule.epsilon = { first = 1.0, power = 0.5 }`."""
+    if not isinstance(table, dict):
+        raise SpecError(f"Each of {path} must be a table of keys, got {_shown(table)}.")
+    missing = [f.name for f in fields(kind) if f.default is MISSING and f.name not in table]
+    if missing:
+        raise SpecError(f"{path} needs the key {missing[0]!r}, got {_shown(table)}.")
+    try:
+        result = parse(kind, table, path)
+    except ValueError as error:
+        raise SpecError(f"{path}.{error}") from error
+    if isinstance(result, Annealed):
+        _check_range(result.first, f"{path}.first", about)
+    return result
 
 
 def _shown(value: Any) -> str:
@@ -148,10 +173,18 @@ def _describe(options: list[Any]) -> str:
         if words:
             parts.append(", ".join(repr(word) for word in words[:-1]))
             parts[-1] += f" or {words[-1]!r}" if len(words) > 1 else f"{words[-1]!r}"
+        elif is_dataclass(option):
+            parts.append(_describe_table(option))
         elif get_origin(option) is tuple:
-            parts.append(f"a list, each {names[get_args(option)[0]]}")
+            element = _element(option)
+            each = _describe_table(element) if is_dataclass(element) else names[element]
+            parts.append(f"a list, each {each}")
         elif get_origin(option) is dict:
             parts.append("a table of texts, numbers, truth values and lists of them")
         else:
             parts.append(names[option])
     return " or ".join(parts)
+
+
+def _describe_table(kind: Any) -> str:
+    return f"a table with {', '.join(f.name for f in fields(kind))}"

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
-from fedmgda.experiments._build import build_attack, build_rule
+from fedmgda.attacks import ATTACKS
+from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
+from fedmgda.experiments._rule_options import resolve_rule
 from fedmgda.rules import PRESETS
 
 if TYPE_CHECKING:
     from fedmgda.experiments._spec import AttackSpec, ClientsSpec, Spec
+    from fedmgda.rules import Preset
 
 __all__ = ["resolve"]
 
@@ -23,7 +26,7 @@ def resolve(spec: Spec) -> Spec:
 
     Resolving a resolved spec changes nothing.
     """
-    preset = PRESETS[spec.rule.name]
+    preset = PRESETS.get(spec.rule.name)
     released = spec.compat == "released-code"
     data = resolve_data(spec)
     clients = replace(
@@ -32,9 +35,9 @@ def resolve(spec: Spec) -> Spec:
         momentum=_first(
             spec.clients.momentum, 0.5 if released and spec.clients.optimizer is None else 0.0
         ),
-        mu=_first(spec.clients.mu, preset.mu),
+        mu=_first(spec.clients.mu, preset.mu if preset else 0.0),
         prox_convention=spec.clients.prox_convention or ("full" if released else "half"),
-        reported_loss=spec.clients.reported_loss or _reported_loss(spec),
+        reported_loss=spec.clients.reported_loss or _reported_loss(spec, preset),
     )
     evaluation = replace(
         spec.evaluation,
@@ -47,41 +50,41 @@ def resolve(spec: Spec) -> Spec:
         data=data,
         model=resolve_model(spec.model, data),
         clients=clients,
+        rule=resolve_rule(spec.rule),
         attack=_resolve_attack(spec.attack),
         evaluation=evaluation,
     )
     _check(resolved)
-    options: Any = build_rule(resolved)
-    chosen = {f.name for f in fields(spec.rule)} & set(preset.options)
-    rule = replace(spec.rule, **{name: getattr(options, name) for name in chosen})
-    return replace(resolved, rule=rule)
+    if preset is not None:
+        build_rule(resolved)  # whose own checks say what does not go together
+    return resolved
 
 
-def _reported_loss(spec: Spec) -> Literal["before", "during"]:
-    """Return which loss clients report: the costlier f_i(w_t) only where something reads it."""
-    rule = spec.rule.name
-    if rule == "afl" and spec.compat == "released-code":
+def _reported_loss(spec: Spec, preset: Preset | None) -> Literal["before", "during"]:
+    """Return which loss clients report: the costlier f_i(w_t) only where something may read it."""
+    if spec.rule.name == "afl" and spec.compat == "released-code":
         return "during"  # SPEC 9.10
     always = spec.evaluation.improved and spec.evaluation.improved_every == 1
-    return "before" if always or rule in {"q-fedavg", "afl"} else "during"
+    return "before" if always or preset is None or preset.rule.reads_losses else "during"
 
 
 def _resolve_attack(spec: AttackSpec) -> AttackSpec:
     """Fill in who attacks and how hard; refuse options that would be ignored."""
-    used = {"scale-loss": "factor", "scale-update": "factor", "bias-loss": "bias"}.get(spec.name)
-    applicable = {"name"} if used is None else {"name", "clients", "always_on", used}
+    own, kind = is_entry(spec.name), ATTACKS.get(spec.name)
+    options: dict[str, Any] = {} if kind is None else {f.name: f.default for f in fields(kind)}
+    applicable = {"name", *options, *(("clients", "always_on") if own or kind else ())}
+    applicable |= {"options"} if own else set()
     for f in fields(spec):
         if f.name not in applicable and getattr(spec, f.name) is not None:
             raise SpecError(f"attack.{f.name} does not apply to {spec.name!r}; leave it out.")
-    if used is None:
+    if not own and kind is None:
         return spec
-    clients = (0,) if spec.clients is None else spec.clients
-    if not clients:
+    if spec.clients is not None and not spec.clients:
         raise SpecError(
             f"attack.clients is empty; say who attacks, or use 'none' for {spec.name!r}."
         )
-    spec = replace(spec, clients=clients, always_on=_first(spec.always_on, True))
-    return replace(spec, **{used: getattr(build_attack(spec), used)})
+    defaults = options | {"clients": (0,), "always_on": True}
+    return replace(spec, **{k: v for k, v in defaults.items() if getattr(spec, k) is None})
 
 
 def _check(spec: Spec) -> None:

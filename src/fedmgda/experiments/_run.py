@@ -66,7 +66,7 @@ def execute(folder: RunFolder) -> Iterator[Progress]:
         with build_pool(spec, data) as pool:
             folder.keep_path(pool.path)
             clients = KnownLosses(pool)
-            federation = build_federation(spec, clients, data.num_clients)
+            federation = build_federation(spec, clients)
             run = _Run(folder, spec, clients, federation)
             run.notes += notes
             yield from run.steps()

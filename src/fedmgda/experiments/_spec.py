@@ -8,7 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from fedmgda.attacks import ATTACKS
 from fedmgda.data import DATASETS, PARTITIONS
+from fedmgda.models import MODELS
+from fedmgda.rules import PRESETS
+from fedmgda.values import Annealed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AttackSpec",
     "ClientsSpec",
+    "ConstraintSpec",
     "DataSpec",
     "EngineSpec",
     "EvaluationSpec",
@@ -39,14 +44,9 @@ def _number(
     return field(default=default, metadata=limits)
 
 
-def _or_entry() -> Any:
-    """Declare a name that may also be a function of the user's own, `package.module:function`."""
-    return field(default=None, metadata={"entry": True})
-
-
-def _one_of(names: Iterable[str], *, entry: bool = False) -> Any:
-    """Declare a name of a table, or (if `entry`) a function of the user's own."""
-    return field(default=None, metadata={"names": tuple(names), "entry": entry})
+def _one_of(names: Iterable[str], default: str | None = None, *, entry: bool = False) -> Any:
+    """Declare a name of a table, or (if `entry`) something of the user's own by its module."""
+    return field(default=default, metadata={"names": tuple(names), "entry": entry})
 
 
 @final
@@ -77,12 +77,11 @@ class DataSpec:
 class ModelSpec:
     """Which model; by default the one that belongs to the data."""
 
-    name: (
-        Literal["mlp", "logistic", "linear", "cifar-cnn", "fmnist-cnn", "femnist-cnn", "char-lstm"]
-        | None
-    ) = _or_entry()
+    name: str | None = _one_of(MODELS, entry=True)
     hidden: tuple[int, ...] | None = _number(None, low=1, high=1_000_000)
     dropout: bool | None = None
+    options: dict[str, Any] | None = None
+    init: str | None = None
 
 
 @final
@@ -94,15 +93,25 @@ class ClientsSpec:
     per_round: int | None = _number(None, low=1)
     local_epochs: int = _number(1, low=1)
     batch_size: int | Literal["full"] = _number(10, low=1)
-    client_lr: float = _number(0.1, above=0.0)
+    client_lr: float | Annealed = _number(0.1, above=0.0)
     momentum: float | None = _number(None, low=0.0, below=1.0)
     mu: float | None = _number(None, low=0.0)
     prox_convention: Literal["half", "full"] | None = None
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
     only: tuple[int, ...] | None = None
-    loss: str | None = _or_entry()
-    optimizer: str | None = _or_entry()
+    loss: str | None = _one_of((), entry=True)
+    optimizer: str | None = _one_of((), entry=True)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConstraintSpec:
+    """A preference over λ: the weights of some clients, with coefficients or without, bounded."""
+
+    clients: tuple[str, ...] | tuple[int, ...] | dict[str, Any]
+    at_most: float | None = None
+    at_least: float | None = None
 
 
 @final
@@ -110,11 +119,11 @@ class ClientsSpec:
 class RuleSpec:
     """How updates are combined; the options beside the name belong to some rules only."""
 
-    name: Literal[
-        "fedavg", "fedavg-n", "fedprox", "fedmgda", "fedmgda+", "mgda-prox", "q-fedavg", "afl"
-    ] = "fedmgda+"
-    epsilon: float | None = _number(None, low=0.0, high=1.0)
-    center: Literal["uniform", "examples"] | None = None
+    name: str = _one_of(PRESETS, "fedmgda+", entry=True)
+    epsilon: float | Annealed | None = _number(None, low=0.0, high=1.0)
+    center: Literal["uniform", "examples"] | tuple[float, ...] | dict[str, Any] | None = _number(
+        None, above=0.0
+    )
     zero_update: Literal["drop", "stall", "error"] | None = None
     q: float | None = _number(None, low=0.0)
     lipschitz: float | Literal["1/eta"] | None = _number(None, above=0.0)
@@ -122,6 +131,8 @@ class RuleSpec:
     gamma_w: float | None = _number(None, above=0.0)
     gamma_lambda: float | None = _number(None, low=0.0)
     average_iterates: bool | None = None
+    constraints: tuple[ConstraintSpec, ...] | None = None
+    options: dict[str, Any] | None = None
 
 
 @final
@@ -140,11 +151,12 @@ class ServerSpec:
 class AttackSpec:
     """Who is malicious, and how; always-on attackers take part in every round."""
 
-    name: Literal["none", "scale-loss", "bias-loss", "scale-update"] = "none"
+    name: str = _one_of(("none", *ATTACKS), "none", entry=True)
     clients: tuple[int, ...] | None = None
     factor: float | None = _number(None)
     bias: float | None = _number(None)
     always_on: bool | None = None
+    options: dict[str, Any] | None = None
 
 
 @final

@@ -122,7 +122,8 @@ def _toml(value: Any) -> str:
             escaped = value.replace("\\", "\\\\").replace('"', '\\"')
             return f'"{escaped}"'
         case dict():
-            pairs = [f"{_key(key)} = {_toml(item)}" for key, item in value.items()]
+            given = {key: item for key, item in value.items() if item is not None}
+            pairs = [f"{_key(key)} = {_toml(item)}" for key, item in given.items()]
             return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
         case list() | tuple():
             return f"[{', '.join(_toml(item) for item in value)}]"

@@ -6,17 +6,19 @@ direction, the weights λ, and for every client the inner product that tells whe
 """
 
 from fedmgda.rules._afl import AFL
+from fedmgda.rules._center import Center, Constraint, center_weights
 from fedmgda.rules._fedavg import FedAvg
 from fedmgda.rules._fedmgda import FedMGDA
 from fedmgda.rules._presets import PRESETS, Preset, make_rule
 from fedmgda.rules._qfedavg import LossScale, QFedAvg
 from fedmgda.rules._rows import ZeroUpdate
-from fedmgda.rules._rule import Center, Rule, center_weights
+from fedmgda.rules._rule import Rule
 
 __all__ = [
     "AFL",
     "PRESETS",
     "Center",
+    "Constraint",
     "FedAvg",
     "FedMGDA",
     "LossScale",

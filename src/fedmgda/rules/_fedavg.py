@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from fedmgda.rules._center import Center, check_center
 from fedmgda.rules._checks import check_name
 from fedmgda.rules._rows import ZeroUpdate, raw_rows, unit_rows
-from fedmgda.rules._rule import Center, Rule, center_weights
+from fedmgda.rules._rule import Rule
 
 if TYPE_CHECKING:
     from fedmgda._types import RuleState
@@ -22,7 +23,8 @@ class FedAvg(Rule):
     """d = Σ λ0_i g_i, with g_i / ‖g_i‖ for g_i where `normalize` is set (FedAvg-n).
 
     Attributes:
-        center: λ0: "uniform", or in proportion to the "examples" of the participants.
+        center: λ0: "uniform", in proportion to the "examples" of the participants, or a positive
+            number for every client, of which the participants' are scaled to sum to one.
         normalize: Whether each update is scaled to unit length first.
         zero_update: What to do with an update that cannot be normalised.
 
@@ -42,7 +44,7 @@ class FedAvg(Rule):
     zero_update: ZeroUpdate = "drop"
 
     def __post_init__(self) -> None:
-        check_name("center", self.center, Center)
+        check_center(self.center)
         check_name("zero_update", self.zero_update, ZeroUpdate)
 
     def weigh(self, cohort: Cohort, state: RuleState, round_num: int) -> tuple[Weighing, RuleState]:
@@ -51,4 +53,4 @@ class FedAvg(Rule):
         rows = raw_rows(cohort)
         if self.normalize:
             rows = unit_rows(cohort, cohort.updates.norms(), zero_update=self.zero_update)
-        return rows.weighing(center_weights(self.center, cohort.num_examples[rows.kept])), state
+        return rows.weighing(rows.center(self.center)), state

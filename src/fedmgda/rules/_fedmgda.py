@@ -7,14 +7,19 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from fedmgda.minnorm import min_norm
+from fedmgda._errors import SpecError
+from fedmgda.minnorm import min_norm, min_norm_constrained
+from fedmgda.rules._center import Center, Constraint, check_center, constraint_rows
 from fedmgda.rules._checks import check_name
 from fedmgda.rules._fedavg import FedAvg
 from fedmgda.rules._rows import ZeroUpdate, unit_rows
-from fedmgda.rules._rule import Center, Rule, center_weights
+from fedmgda.rules._rule import Rule
+from fedmgda.values import Annealed, value_at
 
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, RuleState, Vector
+    from fedmgda.minnorm import MinNormSolution
+    from fedmgda.rules._rows import Rows
     from fedmgda.values import Cohort, Updates, Weighing
 
 __all__ = ["FedMGDA"]
@@ -29,11 +34,13 @@ class FedMGDA(Rule):
     rule is FedAvg, bit for bit. In between, only the mixtures inside the box are protected.
 
     Attributes:
-        epsilon: The half-width of the box round λ0, in [0, 1].
+        epsilon: The half-width of the box round λ0, in [0, 1], or how it falls with the rounds.
         normalize: Whether updates are scaled to unit length (FedMGDA+), so that a client gains
             nothing by inflating its own.
-        center: λ0: "uniform", or in proportion to the "examples" of the participants.
+        center: λ0: "uniform", in proportion to the "examples" of the participants, or a positive
+            number for every client, of which the participants' are scaled to sum to one.
         zero_update: What to do with a client at rest, whose zero update would stop everyone.
+        constraints: Preferences that λ must satisfy as well.
 
     >>> import numpy as np
     >>> from fedmgda import Cohort
@@ -46,31 +53,56 @@ class FedMGDA(Rule):
         Algorithm 1 of "Federated Learning Meets Multi-objective Optimization"; SPEC 1.4 and 1.5.
     """
 
-    epsilon: float = 1.0
+    epsilon: float | Annealed = 1.0
     normalize: bool = True
     center: Center = "uniform"
     zero_update: ZeroUpdate = "drop"
+    constraints: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.epsilon <= 1.0:
-            raise ValueError(f"epsilon must lie in [0, 1], got {self.epsilon}.")
-        check_name("center", self.center, Center)
+        first = value_at(self.epsilon, 1)
+        if not 0.0 <= first <= 1.0:
+            raise ValueError(f"epsilon must lie in [0, 1], got {first}.")
+        if self.constraints and first == 0.0:
+            raise ValueError("constraints need a choice of λ, and epsilon = 0 leaves none.")
+        check_center(self.center)
         check_name("zero_update", self.zero_update, ZeroUpdate)
 
     def weigh(self, cohort: Cohort, state: RuleState, round_num: int) -> tuple[Weighing, RuleState]:
         """Find the weights of the common descent direction."""
-        if self.epsilon == 0.0:
+        epsilon = value_at(self.epsilon, round_num)
+        if epsilon == 0.0:
             return self._mean().weigh(cohort, state, round_num)
         matrix, norms = self._gramian(cohort.updates)
         rows = unit_rows(  # Alg. 1, line 5
             cohort, norms, normalize=self.normalize, zero_update=self.zero_update
         )
-        center = center_weights(self.center, cohort.num_examples[rows.kept])
+        center = rows.center(self.center)
         if rows.stalled or len(rows.kept) == 0:
             return rows.weighing(center), state
         matrix = matrix[np.ix_(rows.kept, rows.kept)]
-        solution = min_norm(matrix, center, self.epsilon)  # Alg. 1, line 6
+        if self.constraints:
+            solution = self._constrained(matrix, rows, center, epsilon)
+        else:
+            solution = min_norm(matrix, center, epsilon)  # Alg. 1, line 6
         return rows.weighing(solution.lam, solution.gap), state
+
+    def _constrained(
+        self, matrix: Matrix, rows: Rows, center: Vector, epsilon: float
+    ) -> MinNormSolution:
+        """Solve line 6 with the preferences, and the box as two rows of them for each client."""
+        left, right = constraint_rows(self.constraints, rows.cohort, rows.kept)
+        if epsilon < 1.0:
+            box = np.eye(len(center))
+            left = np.vstack((left, box, -box))
+            right = np.concatenate((right, center + epsilon, epsilon - center))
+        try:
+            return min_norm_constrained(matrix, left, right)
+        except ValueError as error:
+            raise SpecError(
+                f"rule.constraints cannot hold among the participants of this round ({error}); let "
+                "more clients take part, or ask for less."
+            ) from error
 
     def _mean(self) -> FedAvg:
         """Nothing to solve: exactly FedAvg."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda.rules._afl import AFL
@@ -25,39 +25,69 @@ class Preset:
 
     Attributes:
         rule: The class of the rule.
+        summary: What it does, in a few words.
         fixed: The options that make the method what it is; a user cannot change them.
         mu: The proximal weight clients use unless the user gives another.
         server: "1" (a whole step), "schedule" (server_lr and decay) or "built in".
     """
 
     rule: type[FedAvg] | type[FedMGDA] | type[QFedAvg] | type[AFL]
-    fixed: Mapping[str, Any]
+    summary: str
+    fixed: Mapping[str, Any] = field(default_factory=dict)
     mu: float = 0.0
     server: str = "1"
 
     @property
-    def options(self) -> tuple[str, ...]:
-        """The names of the options a user may set."""
-        return tuple(f.name for f in fields(self.rule) if f.name not in self.fixed)
+    def options(self) -> Mapping[str, Any]:
+        """The options a user may set, with their defaults."""
+        return {f.name: f.default for f in fields(self.rule) if f.name not in self.fixed}
 
 
 PRESETS: Mapping[str, Preset] = {
-    "fedavg": Preset(rule=FedAvg, fixed={"normalize": False}),
-    "fedavg-n": Preset(rule=FedAvg, fixed={"normalize": True}, server="schedule"),
-    "fedprox": Preset(rule=FedAvg, fixed={"normalize": False}, mu=0.1),
-    "fedmgda": Preset(rule=FedMGDA, fixed={"normalize": False}),
-    "fedmgda+": Preset(rule=FedMGDA, fixed={"normalize": True}, server="schedule"),
-    "mgda-prox": Preset(rule=FedMGDA, fixed={"normalize": True}, mu=0.1, server="schedule"),
-    "q-fedavg": Preset(rule=QFedAvg, fixed={}, server="built in"),
-    "afl": Preset(rule=AFL, fixed={}, server="built in"),
+    "fedavg": Preset(rule=FedAvg, summary="the mean of the updates", fixed={"normalize": False}),
+    "fedavg-n": Preset(
+        rule=FedAvg,
+        summary="the mean of the updates, each of unit length",
+        fixed={"normalize": True},
+        server="schedule",
+    ),
+    "fedprox": Preset(
+        rule=FedAvg,
+        summary="the mean, and a term that keeps clients near the model they received",
+        fixed={"normalize": False},
+        mu=0.1,
+    ),
+    "fedmgda": Preset(
+        rule=FedMGDA, summary="the min-norm point of the updates", fixed={"normalize": False}
+    ),
+    "fedmgda+": Preset(
+        rule=FedMGDA,
+        summary="the min-norm point of the updates, each of unit length",
+        fixed={"normalize": True},
+        server="schedule",
+    ),
+    "mgda-prox": Preset(
+        rule=FedMGDA,
+        summary="FedMGDA+, and a term that keeps clients near the model they received",
+        fixed={"normalize": True},
+        mu=0.1,
+        server="schedule",
+    ),
+    "q-fedavg": Preset(
+        rule=QFedAvg, summary="updates weighted by a power of the loss", server="built in"
+    ),
+    "afl": Preset(
+        rule=AFL, summary="a mixture that climbs towards the largest loss", server="built in"
+    ),
 }
+"""Every rule a spec can name: to add one is its own file, its export, and a record here."""
 
 
 def make_rule(name: str, **options: Any) -> Rule:
     """Return the rule of a preset with some of its options set.
 
     >>> make_rule("fedmgda+", epsilon=0.1)
-    FedMGDA(epsilon=0.1, normalize=True, center='uniform', zero_update='drop')
+    FedMGDA(epsilon=0.1, normalize=True, center='uniform', zero_update='drop', constraints=())
     """
     if name not in PRESETS:
         raise ValueError(f"There is no rule {name!r}; the names are {', '.join(PRESETS)}.")

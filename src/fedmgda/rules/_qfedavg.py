@@ -11,6 +11,7 @@ import numpy as np
 from fedmgda.rules._checks import check_name, check_positive, nonnegative
 from fedmgda.rules._rows import raw_rows
 from fedmgda.rules._rule import Rule
+from fedmgda.values import Annealed, value_at
 
 if TYPE_CHECKING:
     from fedmgda._types import RuleState, Vector
@@ -35,7 +36,7 @@ class QFedAvg(Rule):
         lipschitz: L, a number or "1/eta": one over the clients' learning rate.
         loss_scale: F_k as the "mean" loss, its "sum" over examples, or the "batch-sum" of the
             released code: mean loss times the number of batches.
-        client_lr: η, needed for "1/eta".
+        client_lr: η, needed for "1/eta": a number, or how it falls with the rounds.
         batch_size: b, needed for "batch-sum"; None means one batch.
 
     >>> from fedmgda import Cohort
@@ -53,14 +54,14 @@ class QFedAvg(Rule):
     q: float = 1.0
     lipschitz: float | Literal["1/eta"] = "1/eta"
     loss_scale: LossScale = "mean"
-    client_lr: float | None = None
+    client_lr: float | Annealed | None = None
     batch_size: int | None = None
 
     def __post_init__(self) -> None:
         check_positive("q", self.q, or_zero=True)
         check_name("loss_scale", self.loss_scale, LossScale)
         if self.client_lr is not None:
-            check_positive("client_lr", self.client_lr)
+            check_positive("client_lr", value_at(self.client_lr, 1))
         elif self.lipschitz == "1/eta":
             raise ValueError("lipschitz = '1/eta' needs client_lr; give it or a number for L.")
         if self.lipschitz != "1/eta":
@@ -70,20 +71,19 @@ class QFedAvg(Rule):
 
     def weigh(self, cohort: Cohort, state: RuleState, round_num: int) -> tuple[Weighing, RuleState]:
         """Weigh the updates of a cohort by the q-th power of their losses."""
-        del round_num
         losses = self._scaled_losses(cohort) + _GUARD
         # Losses relative to the largest: F^q with q = 10 and F = 1e40 would not fit a float64.
         powers = (losses / losses.max()) ** self.q
         lengths = np.sqrt(powers) * cohort.updates.norms()
         with np.errstate(over="ignore"):  # a total of infinity is a step too short for a float64
-            damping = (lengths * np.sqrt(self.q * self._constant() / losses)) ** 2
+            damping = (lengths * np.sqrt(self.q * self._constant(round_num) / losses)) ** 2
             total = (powers + damping).sum()
         return raw_rows(cohort).weighing(powers / total), state
 
-    def _constant(self) -> float:
+    def _constant(self, round_num: int) -> float:
         if isinstance(self.lipschitz, str):
             assert self.client_lr is not None  # noqa: S101 (established in __post_init__)
-            return 1.0 / self.client_lr
+            return 1.0 / value_at(self.client_lr, round_num)
         return self.lipschitz
 
     def _scaled_losses(self, cohort: Cohort) -> Vector:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final
 import numpy as np
 
 from fedmgda._errors import ZeroUpdateError
+from fedmgda.rules._center import center_weights
 from fedmgda.values import Weighing
 
 if TYPE_CHECKING:
     from fedmgda._types import Indices, Vector
+    from fedmgda.rules._center import Center
     from fedmgda.values import Cohort
 
 __all__ = ["FLOOR", "Rows", "ZeroUpdate", "raw_rows", "unit_rows"]
@@ -38,6 +40,11 @@ class Rows:
     kept: Indices
     scales: Vector
     stalled: bool = False
+
+    def center(self, center: Center) -> Vector:
+        """Return λ0 over the kept clients, of shape `(k,)`."""
+        ids = [self.cohort.client_ids[row] for row in self.kept]
+        return center_weights(center, self.cohort.num_examples[self.kept], ids)
 
     def weighing(self, lam: Vector, gap: float = 0.0) -> Weighing:
         """Give the rows their weights λ, of shape `(k,)`; who is not among them has none."""

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from fedmgda.rules._checks import check_name, nonnegative
 from fedmgda.values import aggregate
 
 if TYPE_CHECKING:
-    from fedmgda._types import RuleState, Vector
+    from fedmgda._types import RuleState
     from fedmgda.values import Aggregate, Cohort, Weighing
 
-__all__ = ["Center", "Rule", "center_weights"]
-
-Center: TypeAlias = Literal["uniform", "examples"]
+__all__ = ["Rule"]
 
 
 class Rule(ABC):
@@ -57,20 +52,3 @@ class Rule(ABC):
         """Reduce a cohort to a direction and its evidence, as in the first round."""
         state = self.init(max(cohort.client_ids) + 1)
         return aggregate(cohort, self.weigh(cohort, state, 1)[0])
-
-
-def center_weights(center: Center, num_examples: Vector) -> Vector:
-    """Return λ0 over the participants, of shape `(m,)`, summing to one.
-
-    >>> center_weights("examples", np.array([1.0, 3.0]))
-    array([0.25, 0.75])
-    """
-    check_name("center", center, Center)
-    if center == "uniform":
-        return np.full(len(num_examples), 1.0 / max(len(num_examples), 1))
-    counts = nonnegative("num_examples", num_examples)
-    with np.errstate(over="ignore"):
-        total = counts.sum()
-    if len(counts) and not 0.0 < total < np.inf:
-        raise ValueError(f"num_examples must have a positive, finite sum, got {total:g}.")
-    return counts / total

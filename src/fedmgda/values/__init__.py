@@ -8,6 +8,7 @@
 """
 
 from fedmgda.values._aggregate import Aggregate, Weighing, aggregate
+from fedmgda.values._annealed import Annealed, value_at
 from fedmgda.values._clients import (
     ClientFacts,
     Clients,
@@ -22,6 +23,7 @@ from fedmgda.values._updates import DenseUpdates, Updates
 
 __all__ = [
     "Aggregate",
+    "Annealed",
     "ClientFacts",
     "Clients",
     "Cohort",
@@ -36,4 +38,5 @@ __all__ = [
     "Weighing",
     "aggregate",
     "named_arrays",
+    "value_at",
 ]

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
+from hypothesis import assume, given, strategies as st
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda.data import label_quantity_partition

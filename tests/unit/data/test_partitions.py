@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fedmgda._errors import DataError
 from fedmgda.data import iid_partition, natural_partition, shard_partition

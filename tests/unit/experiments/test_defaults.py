@@ -1,7 +1,12 @@
+from dataclasses import fields
+
 import pytest
 
 from fedmgda._errors import SpecError
-from fedmgda.experiments import Spec, parse, resolve
+from fedmgda.data import DATASETS, PARTITIONS
+from fedmgda.experiments import Spec, build_data, parse, resolve
+from fedmgda.experiments._defaults import data_settings
+from fedmgda.experiments._spec import DataSpec
 
 
 def resolved(**table):
@@ -88,3 +93,63 @@ def test_a_key_that_would_be_ignored_is_refused(table, message):
     with pytest.raises(SpecError) as caught:
         resolved(**table)
     assert message in str(caught.value)
+
+
+MEANS = {
+    "digits": "shards 20 shards_per_client=2 local_split=shuffled|tail",
+    "adult": "natural None index_shift=0|1 local_split=tail|tail",
+    "fashion-mnist": "shards 100 shards_per_client=5|3 local_split=shuffled|tail",
+    "cifar10": "shards 100 shards_per_client=5 local_split=shuffled|tail",
+    "shakespeare": "natural 31 local_split=temporal|random",
+    "mnist": "shards 100 shards_per_client=5 local_split=shuffled|tail",
+    "writers": "natural None",
+    "femnist": "natural None",
+    "synthetic": "natural 30 alpha=1.0 beta=1.0",
+    "quadratics": "natural 10",
+    "table": "natural None local_split=shuffled|tail path=a.npz",
+}
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_a_name_means_these_settings_in_paper_and_released_code(name):
+    partition, clients, *others = MEANS[name].split()
+    for released, compat in enumerate(["paper", "released-code"]):
+        given = {"path": "a.npz"} if name == "table" else {}
+        data = data_settings(resolved(data={"name": name, **given}, compat=compat).data)
+        expected = {"name": name, "partition": partition, "num_clients": clients}
+        for key, _, value in (other.partition("=") for other in others):
+            expected[key] = value.split("|")[released if "|" in value else 0]
+        assert {
+            key: str(value) for key, value in ({"num_clients": None} | data).items()
+        } == expected
+
+
+def test_every_record_speaks_the_language_of_the_spec():
+    keys = {f.name for f in fields(DataSpec)}
+    for dataset in DATASETS.values():
+        assert {*dataset.settings, *dataset.options, *dataset.released} <= keys
+    for partition in PARTITIONS.values():
+        assert set(partition.settings) <= keys
+
+
+@pytest.mark.parametrize("partition", [name for name in PARTITIONS if name != "natural"])
+def test_every_partition_deals_the_digits(partition):
+    data, notes = build_data(resolved(data={"name": "digits", "partition": partition}))
+    assert (data.num_clients, notes) == (20, ())
+    assert (
+        sum(len(rows) for split in (data.train, data.validation, data.test) for rows in split)
+        == 1797
+    )
+
+
+@pytest.mark.parametrize("partition", PARTITIONS)
+def test_partitions_that_deal_classes_are_refused_for_a_regression(partition, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("c,x,y\n" + "".join(f"{i % 3},{i},{i / 7}\n" for i in range(120)))
+    client = {"client": "c"} if partition == "natural" else {"features": ["x"]}
+    spec = resolved(data={"path": str(path), "target": "y", "partition": partition, **client})
+    if not PARTITIONS[partition].by_class:
+        assert build_data(spec)[0].num_classes is None
+        return
+    with pytest.raises(SpecError, match="is a number; use 'iid', 'quantity-skew' or 'natural'"):
+        build_data(spec)

@@ -1,8 +1,7 @@
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda.experiments import Spec, merged, parse, read_toml, resolve, to_toml, with_overrides
@@ -35,9 +34,9 @@ def test_a_resolved_spec_survives_toml_and_resolves_to_itself(rule, compat, tmp_
         ({"ruel": {}}, "There is no key 'ruel'; did you mean 'rule'?"),
         ({"rule": {"zzz": 1}}, "There is no key 'rule.zzz'; the names are name, epsilon, "),
         ({"rule": {"epsilon": 1.5}}, r"rule.epsilon must lie in [0, 1], got 1.5."),
-        ({"rule": {"epsilon": "big"}}, "rule.epsilon must be a finite number, got 'big'."),
-        ({"rule": {"epsilon": True}}, "rule.epsilon must be a finite number, got True."),
-        ({"rule": {"epsilon": float("nan")}}, "rule.epsilon must be a finite number, got nan."),
+        ({"rule": {"epsilon": "big"}}, "a finite number or a table with first, power, got 'big'."),
+        ({"rule": {"epsilon": True}}, "a finite number or a table with first, power, got True."),
+        ({"rule": {"epsilon": float("nan")}}, "or a table with first, power, got nan."),
         ({"rule": {"name": "fedmgda++"}}, "did you mean 'fedmgda+'?"),
         ({"rule": {"name": 3}}, "rule.name must be 'fedavg', "),
         ({"rule": "fedavg"}, "rule must be a table of keys, got 'fedavg'."),
@@ -58,7 +57,11 @@ def test_a_resolved_spec_survives_toml_and_resolves_to_itself(rule, compat, tmp_
         ({"attack": {"name": "scale-loss", "bias": 1.0}}, "attack.bias does not apply"),
         ({"attack": {"name": "bias-loss", "clients": list(range(11))}}, "than the 10 of a round"),
         ({"server": {"schedule": "harmonic"}}, "needs server.curvature"),
-        ({"clients": {"client_lr": 10**400}}, "client_lr must be a finite number, got 1000"),
+        ({"data": {"name": "a.b:c", "options": 3}}, "data.options must be a table of texts, "),
+        ({"data": {"name": "a.b:c", "options": {"x": {"y": 1}}}}, "truth values and lists of them"),
+        ({"data": {"name": "a.b:c", "options": {"x": [float("inf")]}}}, "data.options must be"),
+        ({"data": {"options": {"x": 1}}}, "data.options does not apply to 'digits'"),
+        ({"clients": {"client_lr": 10**400}}, "first, power, got 1000"),
         ({"clients": {"batch_size": 10**400}}, "clients.batch_size must be a whole number"),
         ({"engine": {"client_timeout": 1e308}}, "engine.client_timeout must lie in (0, 1e+07]"),
         ({"attack": {"name": "scale-loss", "clients": []}}, "attack.clients is empty"),
@@ -207,3 +210,25 @@ def test_only_the_network_with_dropout_can_be_asked_to_go_without():
     )
     with pytest.raises(SpecError, match=r"model\.dropout does not apply to 'mlp'"):
         resolve(parse(Spec, {"model": {"dropout": False}}))
+
+
+def test_options_survive_toml_with_names_that_need_quotes(tmp_path):
+    options = {"size": 3, "share": 0.5, "on": True, "a b": 'say "hi"', "list": [1, "x", [False]]}
+    spec = parsed(data={"name": "my.module:make", "options": options})
+    path = tmp_path / "spec.toml"
+    path.write_text(to_toml(spec))
+    assert 'options = { size = 3, share = 0.5, on = true, "a b" = "say \\"hi\\""' in to_toml(spec)
+    assert parse(Spec, read_toml(path)) == spec == resolve(spec)
+    assert spec.data.options == options
+
+
+def test_a_spec_without_options_is_written_as_it_always_was():
+    assert "options" not in to_toml(parsed(data={"name": "my.module:make"}))
+    empty = parsed(data={"name": "my.module:make", "options": {}})
+    assert "options = {}" in to_toml(empty)
+
+
+def test_an_option_is_overridden_alone():
+    table = {"data": {"name": "my.module:make", "options": {"size": 3, "share": 0.5}}}
+    table = with_overrides(table, ["data.options.size=4"])
+    assert table["data"]["options"] == {"size": 4, "share": 0.5}

@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cohorts import RULES, aggregate, cohort_of, cohorts
 from fedmgda.federation import Reply, admit, collect

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fedmgda.minnorm import duality_gap, min_norm, project_onto_box
 from unit.minnorm._asserts import box, linear_minimum

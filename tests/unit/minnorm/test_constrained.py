@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fedmgda.minnorm import Status, min_norm, min_norm_constrained
 from unit.minnorm._instances import WILD, instances

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fedmgda.minnorm import Status, min_norm
 from unit.minnorm._asserts import assert_feasible, box, kkt_residual

@@ -4,8 +4,7 @@ from functools import partial
 
 import numpy as np
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from torch import nn
 
 from fedmgda.models import initial_vector, mlp

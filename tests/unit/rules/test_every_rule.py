@@ -5,8 +5,7 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cohorts import RULES, aggregate, cohort_of, cohorts
 from fedmgda.rules import AFL, FedAvg, FedMGDA, QFedAvg

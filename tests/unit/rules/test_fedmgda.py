@@ -2,8 +2,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cohorts import aggregate, cohort_of, cohorts
 from fedmgda._errors import ZeroUpdateError

@@ -5,8 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from cohorts import cohort_of, cohorts
 from fedmgda.minnorm import _gramian, gramian, normalized_gramian

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 from fedmgda.data._dataset import Dataset
 from fedmgda.data._federated import Examples, Pixels
@@ -18,9 +17,6 @@ from fedmgda.data.datasets._cifar_forms import (
 from fedmgda.data.datasets._images import Part, load_images
 from fedmgda.data.sources._archives import copy, unpack_tar
 from fedmgda.data.sources._origin import Download, Origin, Source
-
-if TYPE_CHECKING:
-    from fedmgda.data._dataset import Settings
 
 __all__ = ["CIFAR10", "load_cifar10"]
 
@@ -91,17 +87,12 @@ _ORIGIN = Origin(
 )
 
 
-def _load(settings: Settings, seed: int) -> Examples:
-    del settings, seed  # the images are what they are; a partition deals them
-    return load_cifar10()
-
-
 CIFAR10 = Dataset(
     name="cifar10",
     title="60,000 colour images",
     federation="100 clients from 50,000 images, 5 shards of 100 each: 400/50/50",
     licence="none stated; cite Krizhevsky 2009",
-    load=_load,
+    load=lambda *_: load_cifar10(),
     model="cifar-cnn",
     clients="dealt",
     settings={"partition": "shards", "num_clients": 100, "shards_per_client": 5},

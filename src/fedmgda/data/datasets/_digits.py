@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError
 from fedmgda.data._dataset import Dataset
 from fedmgda.data._federated import Examples
-
-if TYPE_CHECKING:
-    from fedmgda.data._dataset import Settings
 
 __all__ = ["DIGITS", "load_digits"]
 
@@ -33,17 +28,12 @@ def load_digits() -> Examples:
     )
 
 
-def _load(settings: Settings, seed: int) -> Examples:
-    del settings, seed  # the images are what they are; a partition deals them
-    return load_digits()
-
-
 DIGITS = Dataset(
     name="digits",
     title="1,797 images of 8 x 8 digits",
     federation="20 clients, 2 shards each: the data of the demo",
     licence="BSD 3-Clause (with scikit-learn)",
-    load=_load,
+    load=lambda *_: load_digits(),
     model="mlp",
     clients="dealt",
     settings={"partition": "shards", "num_clients": 20, "shards_per_client": 2},

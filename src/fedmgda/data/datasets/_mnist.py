@@ -5,16 +5,12 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fedmgda.data._dataset import Dataset
 from fedmgda.data._federated import Examples, Pixels
 from fedmgda.data.datasets._images import IDX_FILES, Part, load_images, restore_idx, store_idx
 from fedmgda.data.sources._archives import copy, gunzip, unpack_deb, unpack_tar
 from fedmgda.data.sources._origin import Download, Origin, Source
-
-if TYPE_CHECKING:
-    from fedmgda.data._dataset import Settings
 
 __all__ = ["FASHION_MNIST", "MNIST", "MNIST_ORIGIN", "load_fashion_mnist", "load_mnist"]
 
@@ -125,16 +121,6 @@ MNIST_ORIGIN = Origin(
 )
 
 
-def _fashion_mnist(settings: Settings, seed: int) -> Examples:
-    del settings, seed  # the images are what they are; a partition deals them
-    return load_fashion_mnist()
-
-
-def _mnist(settings: Settings, seed: int) -> Examples:
-    del settings, seed
-    return load_mnist()
-
-
 _SHARDS = {"partition": "shards", "num_clients": 100, "shards_per_client": 5}
 
 FASHION_MNIST = Dataset(
@@ -142,7 +128,7 @@ FASHION_MNIST = Dataset(
     title="70,000 images of clothes",
     federation="100 clients from 60,000 images, 5 shards of 120 each: 480/60/60",
     licence="MIT",
-    load=_fashion_mnist,
+    load=lambda *_: load_fashion_mnist(),
     model="fmnist-cnn",
     clients="dealt",
     settings=_SHARDS,
@@ -156,7 +142,7 @@ MNIST = Dataset(
     title="70,000 handwritten digits",
     federation="dealt like fashion-mnist, or by its writers (see writers)",
     licence="CC BY-SA 3.0",
-    load=_mnist,
+    load=lambda *_: load_mnist(),
     model="fmnist-cnn",
     clients="dealt",
     settings=_SHARDS,

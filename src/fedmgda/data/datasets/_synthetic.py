@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices
-    from fedmgda.data._dataset import Settings
 
 __all__ = ["QUADRATICS", "SYNTHETIC", "quadratic_federation", "quadratic_optima"]
 __all__ += ["synthetic_federation"]
@@ -151,21 +150,14 @@ def _check_clients(num_clients: int) -> None:
         raise SpecError(f"num_clients must be at least 1, got {num_clients}.")
 
 
-def _synthetic(settings: Settings, seed: int) -> FederatedData:
-    alpha, beta = settings["alpha"], settings["beta"]
-    return synthetic_federation(alpha, beta, settings["num_clients"], seed=seed)
-
-
-def _quadratics(settings: Settings, seed: int) -> FederatedData:
-    return quadratic_federation(settings["num_clients"], 8, seed=seed)
-
-
 SYNTHETIC = Dataset(
     name="synthetic",
     title="Synthetic(alpha, beta) of FedProx",
     federation="30 clients, 60 features, 10 classes",
     licence="made by this library",
-    load=_synthetic,
+    load=lambda settings, seed: synthetic_federation(
+        settings["alpha"], settings["beta"], settings["num_clients"], seed=seed
+    ),
     model="logistic",
     clients="given",
     settings={"partition": "natural", "num_clients": 30, "alpha": 1.0, "beta": 1.0},
@@ -177,7 +169,7 @@ QUADRATICS = Dataset(
     title="linear regressions with known optima",
     federation="10 clients, 8 features, 40 examples in each split",
     licence="made by this library",
-    load=_quadratics,
+    load=lambda settings, seed: quadratic_federation(settings["num_clients"], 8, seed=seed),
     model="linear",
     clients="given",
     settings={"partition": "natural", "num_clients": 10},

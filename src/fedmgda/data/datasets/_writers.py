@@ -22,7 +22,6 @@ from fedmgda.data.sources._verify import folder_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedmgda.data._dataset import Settings
     from fedmgda.data._federated import FederatedData
 
 __all__ = ["WRITERS", "load_writers"]
@@ -132,17 +131,12 @@ _ORIGIN = Origin(
 )
 
 
-def _load(settings: Settings, seed: int) -> FederatedData:
-    del settings  # there is nothing to choose
-    return load_writers(folder_of(MNIST_ORIGIN), folder_of(_ORIGIN), seed=seed)
-
-
 WRITERS = Dataset(
     name="writers",
     title="who wrote each digit of MNIST",
     federation="836 clients, the writers, 8 to 131 digits each; not FEMNIST",
     licence="BSD 3-Clause (labels)",
-    load=_load,
+    load=lambda _, seed: load_writers(folder_of(MNIST_ORIGIN), folder_of(_ORIGIN), seed=seed),
     model="femnist-cnn",
     clients="given",
     settings={"partition": "natural"},

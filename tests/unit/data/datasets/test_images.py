@@ -1,10 +1,10 @@
+import gzip
 import mmap
 import time
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as hnp
 
 from fedmgda._errors import DataError
@@ -20,6 +20,7 @@ from fedmgda.data import (
 from fedmgda.data.datasets import _cifar10
 from fedmgda.data.datasets._images import IDX_FILES, read_idx, restore_idx, store_idx, write_idx
 from fedmgda.data.sources._origin import SourceError
+from unit.data.sources._toys import ar_of, tar_of
 
 arrays = hnp.arrays(np.uint8, hnp.array_shapes(min_dims=1, max_dims=3, min_side=0, max_side=5))
 
@@ -138,3 +139,14 @@ def test_what_is_stored_gives_the_official_files_back(tmp_path):
     labels = np.load(folder / "train-labels.npy", mmap_mode="r", allow_pickle=False)
     assert (images.shape, images.dtype) == ((7, 1, 4, 5), np.uint8)
     assert (labels.shape, labels.dtype) == ((7,), np.int64)
+
+
+def test_the_debian_package_holds_the_four_idx_files_zipped(tmp_path):
+    place = "./usr/share/datasets/fashion-mnist"
+    data = tar_of({f"{place}/{name}.gz": gzip.compress(name.encode()) for name in IDX_FILES})
+    package = tmp_path / "dataset-fashion-mnist_1_all.deb"
+    package.write_bytes(ar_of({"debian-binary": b"2.0\n", "data.tar.gz": data}))
+    (tmp_path / "raw").mkdir()
+    DATASETS["fashion-mnist"].origin.forms["dataset-fashion-mnist*.deb"](package, tmp_path / "raw")
+    found = {path.name: path.read_text() for path in (tmp_path / "raw").iterdir()}
+    assert found == {name: name for name in IDX_FILES}

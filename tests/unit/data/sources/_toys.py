@@ -33,6 +33,15 @@ def tar_of(members, *, mode="w:gz"):
     return buffer.getvalue()
 
 
+def ar_of(members):
+    """Return an `ar` archive, the outer form of a Debian package."""
+    parts = [b"!<arch>\n"]
+    for name, content in members.items():
+        parts.append(f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode())
+        parts.append(content + b"\n" * (len(content) % 2))
+    return b"".join(parts)
+
+
 GOOD = tar_of({f"toy-1.0/data/{name}": content for name, content in FILES.items()})
 
 

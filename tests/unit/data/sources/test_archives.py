@@ -6,7 +6,7 @@ import pytest
 from fedmgda.data.sources import _archives
 from fedmgda.data.sources._archives import gunzip, unpack_deb, unpack_tar
 from fedmgda.data.sources._origin import SourceError
-from unit.data.sources._toys import tar_of
+from unit.data.sources._toys import ar_of, tar_of
 
 
 def unpack(tmp_path, members, names=("a.txt",)):
@@ -63,14 +63,6 @@ def test_a_zipped_file_that_unzips_to_too_much_is_refused(tmp_path, monkeypatch)
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"0" * 1001))
     with pytest.raises(SourceError, match=r"a.gz unpacks to more than 1000 bytes"):
         gunzip(tmp_path / "a.gz", tmp_path)
-
-
-def ar_of(members):
-    parts = [b"!<arch>\n"]
-    for name, content in members.items():
-        parts.append(f"{name:<16}{0:<12}{0:<6}{0:<6}{100644:<8}{len(content):<10}`\n".encode())
-        parts.append(content + b"\n" * (len(content) % 2))
-    return b"".join(parts)
 
 
 def test_a_debian_package_is_read_without_its_tools(tmp_path):

@@ -1,0 +1,114 @@
+"""From the `rule` table of a spec to the options of a rule: defaults, clients by their names."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from fedmgda._entry import is_entry
+from fedmgda._errors import SpecError
+from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.rules import PRESETS, Constraint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from fedmgda.experiments._spec import ConstraintSpec, RuleSpec, Spec
+
+__all__ = ["resolve_rule", "rule_options"]
+
+
+def resolve_rule(rule: RuleSpec) -> RuleSpec:
+    """Fill in the defaults of the rule; refuse options that would be ignored."""
+    given = {f.name for f in fields(rule) if getattr(rule, f.name) is not None} - {"name"}
+    if is_entry(rule.name):
+        for name in sorted(given - {"options"}):
+            raise SpecError(
+                f"rule.{name} does not apply to {rule.name!r}; give a rule of your own its options "
+                "in rule.options."
+            )
+        return rule
+    if "options" in given:
+        raise SpecError(f"rule.options does not apply to {rule.name!r}; leave it out.")
+    known = {f.name for f in fields(rule)}
+    defaults = {
+        name: default
+        for name, default in PRESETS[rule.name].options.items()
+        if name in known - given and default not in (None, ())
+    }
+    return replace(rule, **defaults)
+
+
+def rule_options(spec: Spec, client_names: Sequence[str] | None = None) -> dict[str, Any]:
+    """Return the options of a rule of ours.
+
+    Args:
+        spec: The spec.
+        client_names: What the clients are called; None where they have no names, or are not known
+            yet.
+    """
+    rule = spec.rule
+    options = {k: v for k, v in asdict(rule).items() if k != "name" and v is not None}
+    if rule.epsilon is not None:
+        options["epsilon"] = rule.epsilon
+    if isinstance(rule.center, dict):
+        options["center"] = _center(rule.center, client_names)
+    if rule.constraints is not None:
+        options["constraints"] = tuple(_constraint(c, client_names) for c in rule.constraints)
+    if spec.rule.name == "q-fedavg":
+        options["client_lr"] = spec.clients.client_lr
+        options["batch_size"] = (
+            None if spec.clients.batch_size == "full" else spec.clients.batch_size
+        )
+    return options
+
+
+def _center(shares: Mapping[str, Any], names: Sequence[str] | None) -> tuple[float, ...]:
+    numbers = {key: _number(value, f"rule.center.{key}") for key, value in shares.items()}
+    if names is None:
+        return tuple(numbers.values())
+    by_id = dict(zip(_ids(numbers, names, "rule.center"), numbers.values(), strict=True))
+    missing = [name for client, name in enumerate(names) if client not in by_id]
+    if missing:
+        raise SpecError(f"rule.center has no number for client {missing[0]!r}; give one for each.")
+    return tuple(by_id[client] for client in range(len(names)))
+
+
+def _constraint(spec: ConstraintSpec, names: Sequence[str] | None) -> Constraint:
+    if (spec.at_most is None) == (spec.at_least is None):
+        raise SpecError("Each of rule.constraints needs at_most or at_least, and not both.")
+    shares: Mapping[Any, Any] = (
+        spec.clients if isinstance(spec.clients, dict) else dict.fromkeys(spec.clients, 1.0)
+    )
+    numbers = [_number(value, "rule.constraints.clients") for value in shares.values()]
+    ids = _ids(shares, names, "rule.constraints")
+    sign = 1.0 if spec.at_least is None else -1.0
+    bound = spec.at_most if spec.at_least is None else spec.at_least
+    return Constraint(
+        coefficients=tuple((i, sign * n) for i, n in zip(ids, numbers, strict=True)),
+        at_most=sign * (bound or 0.0),
+    )
+
+
+def _ids(clients: Iterable[Any], names: Sequence[str] | None, where: str) -> list[int]:
+    """Return the ids of clients given by name, or by number."""
+    ids = []
+    for client in clients:
+        text = str(client)
+        if names is not None and text in names:
+            ids.append(list(names).index(text))
+        elif text.isascii() and text.isdecimal():
+            ids.append(int(text))
+        elif names is None:
+            ids.append(0)  # a name, and whose is not known before the data is read
+        else:
+            near = did_you_mean(nearest_names(text, names), "look at them with: fedmgda data plot")
+            raise SpecError(f"{where} names a client {text!r} that there is not; {near}")
+    return ids
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise SpecError(f"{where} must be a finite number, got {value!r}.")
+    return float(value)

@@ -1,0 +1,116 @@
+"""A rule and an attack of one's own: one new file each, run from the command line by name."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+RULE = '''
+"""A rule: the median of each coordinate, the largest and the smallest left out of lambda."""
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from fedmgda import Rule, Weighing
+
+
+@dataclass(frozen=True)
+class Median(Rule):
+    needs_rows: ClassVar[bool] = True
+    scale: float = 1.0
+
+    def weigh(self, cohort, state, round_num):
+        lam = np.full(len(cohort.client_ids), 1.0 / len(cohort.client_ids))
+        direction = self.scale * np.median(cohort.updates.rows, axis=0)
+        return Weighing(weights=lam, lam=lam, direction=direction), state
+'''
+
+ATTACK = '''
+"""An attack: updates of random numbers, the same again for the same seed, round and client."""
+from dataclasses import dataclass, replace
+
+from fedmgda import Attack
+from fedmgda.attacks import rows_of
+
+
+@dataclass(frozen=True)
+class Noise(Attack):
+    clients: tuple[int, ...]
+    size: float = 1.0
+
+    def tamper(self, cohort, params, generator):
+        updates = rows_of(cohort).copy()
+        for row in self.rows(cohort):
+            drawn = generator(cohort.client_ids[row]).normal(size=updates.shape[1])
+            updates[row] = self.size * drawn
+        return replace(cohort, updates=updates)
+'''
+
+SPEC = """
+rounds = 4
+[clients]
+per_round = 5
+[rule]
+name = "own_rule:Median"
+options = { scale = 0.5 }
+[attack]
+name = "own_attack:Noise"
+clients = [1, 3]
+options = { size = 3.0 }
+"""
+
+
+def fedmgda(*arguments, cwd, code=0):
+    done = subprocess.run(
+        [sys.executable, "-m", "fedmgda", *arguments],
+        cwd=cwd, env=os.environ | {"COLUMNS": "200"}, capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "own_rule.py").write_text(RULE)
+    (tmp_path / "own_attack.py").write_text(ATTACK)
+    (tmp_path / "spec.toml").write_text(SPEC)
+    return tmp_path
+
+
+def test_they_train_and_repeat_to_the_byte(folder):
+    for out in ("one", "two"):
+        fedmgda("run", "spec.toml", "--out", out, cwd=folder)
+    rounds = [(folder / out / "rounds.jsonl").read_bytes() for out in ("one", "two")]
+    assert rounds[0] == rounds[1], "a random attack draws the same again"
+    lines = [json.loads(line) for line in rounds[0].splitlines()]
+    assert all({1, 3} <= set(line["clients"]) for line in lines)
+    assert all(line["failed"] is None for line in lines)
+    models = [(folder / out / "model.safetensors").read_bytes() for out in ("one", "two")]
+    assert models[0] == models[1]
+
+
+def test_a_dry_run_imports_neither(folder):
+    (folder / "own_rule.py").write_text("raise SystemExit('imported')")
+    (folder / "own_attack.py").write_text("raise SystemExit('imported')")
+    shown = fedmgda("run", "spec.toml", "--dry-run", cwd=folder).stdout
+    assert 'name = "own_rule:Median"' in shown
+    assert "options = { size = 3.0 }" in shown
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        ("rule.options={ scal = 1.0 }", "rule.options has 'scal', which rule.name does not take"),
+        ("rule.name=own_rule:Medan", "has no 'Medan'; did you mean 'Median'?"),
+        ("attack.options={ size = 1.0, x = 2 }", "attack.options has 'x', which attack.name does"),
+        ("attack.name=own_rule:RULE", "has no 'RULE'"),
+    ],
+)
+def test_what_does_not_fit_them_is_said_in_one_sentence(folder, override, sentence):
+    said = fedmgda("run", "spec.toml", "--out", "x", "-c", override, cwd=folder, code=2).stderr
+    assert sentence in " ".join(said.split())
