@@ -189,10 +189,6 @@ def _schedule(spec: ServerSpec, rounds: int) -> Schedule:
         case "decay":
             return PaperDecay(server_lr=spec.lr, decay=spec.decay, num_rounds=rounds)
         case "harmonic":
-            return Harmonic(curvature=_first(spec.curvature, 1.0))
+            return Harmonic(curvature=spec.curvature or 1.0)
         case "median-norm":
             return MedianNorm(server_lr=spec.lr)
-
-
-def _first(value: Any, default: Any) -> Any:
-    return default if value is None else value
