@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.attacks import ATTACKS, Attack, under_attack
+from fedmgda.attacks import ATTACKS, Attack, attack_options, under_attack
 from fedmgda.experiments._participants import clients_per_round
 from fedmgda.experiments._rule_options import rule_options
 from fedmgda.federation import (
@@ -121,8 +120,8 @@ def build_attack(spec: AttackSpec) -> Attack | None:
         if not isinstance(made, Attack):
             raise _other_kind("attack", spec.name, "Attack", made)
         return made
-    kind = ATTACKS[spec.name]
-    options = {f.name: getattr(spec, f.name) for f in fields(kind) if f.name != "clients"}
+    kind: Callable[..., Attack] = ATTACKS[spec.name]
+    options = {name: getattr(spec, name) for name in attack_options(ATTACKS[spec.name])}
     return kind(clients=clients, **{k: v for k, v in options.items() if v is not None})
 
 
