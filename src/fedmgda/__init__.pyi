@@ -19,6 +19,13 @@ from fedmgda.data import (
     quantity_skew_partition as quantity_skew_partition,
     shard_partition as shard_partition,
 )
+from fedmgda.experiments import (
+    History as History,
+    Run as Run,
+    Training as Training,
+    open_run as open_run,
+    train as train,
+)
 from fedmgda.federation import (
     Constant as Constant,
     Federation as Federation,

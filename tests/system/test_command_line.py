@@ -101,7 +101,11 @@ def test_labels_are_printed_as_they_are(spec, tmp_path):
             2,
             "There is no key 'rule.epsilom'; did you mean 'rule.epsilon'?",
         ),
-        (["-c", "rule.epsilon=big"], 2, "rule.epsilon must be a finite number, got 'big'."),
+        (
+            ["-c", "rule.epsilon=big"],
+            2,
+            "rule.epsilon must be a finite number or a table with first, power, got 'big'.",
+        ),
         (["-c", "rule.epsilon=1.5"], 2, "rule.epsilon must lie in [0, 1], got 1.5."),
         (["-c", "data.num_clients=0"], 2, "data.num_clients must be at least 1, got 0."),
         (["-c", "data.num_clients=1000"], 3, "1797 examples cannot be cut into 2000 shards."),
@@ -163,7 +167,7 @@ def test_unknown_commands_and_options_have_the_usual_exit_code(tmp_path):
 
 def test_help_and_version(tmp_path):
     assert "demo" in fedmgda("--help", cwd=tmp_path, check=0).stdout
-    assert fedmgda("--version", cwd=tmp_path, check=0).stdout.strip() == "0.1.0"
+    assert fedmgda("--version", cwd=tmp_path, check=0).stdout.strip() == "0.2.0"
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,15 @@ def test_a_dry_run_imports_neither(folder):
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
-        ("rule.options={ scal = 1.0 }", "rule.options has 'scal', which rule.name does not take"),
+        (
+            "rule.options={ scal = 1.0 }",
+            "no argument of 'own_rule:Median'; did you mean 'scale'?",
+        ),
         ("rule.name=own_rule:Medan", "has no 'Medan'; did you mean 'Median'?"),
-        ("attack.options={ size = 1.0, x = 2 }", "attack.options has 'x', which attack.name does"),
+        (
+            "attack.options={ size = 1.0, x = 2 }",
+            "attack.options.x is no argument of",
+        ),
         ("attack.name=own_rule:RULE", "has no 'RULE'"),
     ],
 )

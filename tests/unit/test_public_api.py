@@ -11,12 +11,12 @@ import fedmgda
 
 PUBLIC = """
 AFL Aggregate Annealed Attack ClientPool Clients Cohort Constant Constraint DenseUpdates Evaluation
-Failure Fairness FedAvg FedMGDA FederatedData Federation FedmgdaError FileUpdates Harmonic
-LocalTraining MedianNorm MinNormSolution PaperDecay QFedAvg RoundRecord Rule ServerState
-UniformSampler Updates Weighing __version__ aggregate dirichlet_partition fairness federate gramian
-iid_partition improved_participants initial_state label_quantity_partition make_rule min_norm
-min_norm_constrained natural_partition pareto_residual quantity_skew_partition run_round
-shard_partition simulate under_attack
+Failure Fairness FedAvg FedMGDA FederatedData Federation FedmgdaError FileUpdates Harmonic History
+LocalTraining MedianNorm MinNormSolution PaperDecay QFedAvg RoundRecord Rule Run ServerState
+Training UniformSampler Updates Weighing __version__ aggregate dirichlet_partition fairness federate
+gramian iid_partition improved_participants initial_state label_quantity_partition make_rule
+min_norm min_norm_constrained natural_partition open_run pareto_residual quantity_skew_partition
+run_round shard_partition simulate train under_attack
 """
 
 

@@ -7,6 +7,7 @@ from fedmgda.attacks._attack import (
     GeneratorOf,
     ScaleLoss,
     ScaleUpdate,
+    attack_options,
     rows_of,
     under_attack,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "GeneratorOf",
     "ScaleLoss",
     "ScaleUpdate",
+    "attack_options",
     "rows_of",
     "under_attack",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
@@ -27,6 +27,7 @@ __all__ = [
     "GeneratorOf",
     "ScaleLoss",
     "ScaleUpdate",
+    "attack_options",
     "rows_of",
     "under_attack",
 ]
@@ -131,12 +132,22 @@ class ScaleUpdate(Attack):
         return replace(cohort, updates=DenseUpdates(updates), buffers=buffers)
 
 
-ATTACKS: Mapping[str, type[ScaleLoss] | type[BiasLoss] | type[ScaleUpdate]] = {
+ATTACKS: Mapping[str, type[Attack]] = {
     "scale-loss": ScaleLoss,
     "bias-loss": BiasLoss,
     "scale-update": ScaleUpdate,
 }
-"""Every attack a spec can name; its fields beside `clients` are its options."""
+"""Every attack a spec can name, a dataclass; its fields beside `clients` are its options."""
+
+
+def attack_options(kind: type[Attack]) -> dict[str, Any]:
+    """Return the options of an attack with their defaults: its fields beside `clients`.
+
+    >>> attack_options(ScaleUpdate)
+    {'factor': 10.0}
+    """
+    made: Any = kind  # a dataclass, as every attack
+    return {f.name: f.default for f in fields(made) if f.name != "clients"}
 
 
 def rows_of(cohort: Cohort) -> Matrix:

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices, Matrix, Split, Vector
-    from fedmgda.clients._work import LocalWork, Scores, Settings
+    from fedmgda.clients._settings import Settings
+    from fedmgda.clients._work import LocalWork, Scores
     from fedmgda.data import FederatedData
     from fedmgda.kernels import Program
     from fedmgda.models import FlatModel

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, final
+import math
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final, get_args
 
 import torch
 
@@ -17,19 +18,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedmgda._types import Matrix, Split, Vector
+    from fedmgda.clients._settings import Settings
     from fedmgda.clients._torch_trainer import TorchTrainer
-    from fedmgda.clients._work import (
-        ComputePath,
-        LocalWork,
-        Outcome,
-        Rows,
-        Scores,
-        Scoring,
-        Settings,
-    )
+    from fedmgda.clients._work import LocalWork, Outcome, Rows, Scores, Scoring
     from fedmgda.data import FederatedData
 
-__all__ = ["Engine", "Serial", "choose_engine"]
+__all__ = ["ComputePath", "Engine", "Serial", "choose_engine"]
+
+ComputePath: TypeAlias = Literal["auto", "torch", "compiled"]
 
 
 class Engine(Protocol):
@@ -111,22 +107,27 @@ def choose_engine(
     """Return what will compute, and the engine: threads, processes or this process.
 
     Raises:
+        ValueError: If a value is none of those that are possible.
         SpecError: If the compiled path is asked for and cannot do what is asked.
     """
-    own = settings.training.own
-    if path == "compiled" and own is not None:
-        raise SpecError(
-            f'clients.path = "compiled" cannot call a clients.{own} of your own; use "auto" or'
-            ' "torch".'
-        )
+    if workers < 1:
+        raise ValueError(f"workers must be at least 1, got {workers}.")
+    if not 0 < client_timeout < math.inf:
+        raise ValueError(f"client_timeout must be positive and finite, got {client_timeout}.")
+    if path not in get_args(ComputePath):
+        raise ValueError(f'path must be "auto", "torch" or "compiled", got {path!r}.')
+    own, compiled = settings.training.own, None
     if path != "torch" and settings.device == "cpu" and own is None:
         compiled = compile_trainer(data, settings, trainer.model, always=path == "compiled")
-        if compiled is not None:
-            return "compiled", Threads(data, compiled, workers)
+    if compiled is not None:
+        return "compiled", Threads(data, compiled, workers)
     if path == "compiled":
-        raise SpecError(
-            'clients.path = "compiled" does not know this model or data; use "auto" or "torch".'
+        why = (
+            f"cannot call a clients.{own} of your own"
+            if own
+            else "does not know this model or data"
         )
+        raise SpecError(f'clients.path = "compiled" {why}; use "auto" or "torch".')
     if workers > 1:
         return "torch", WorkerProcesses(data, settings, trainer, workers, client_timeout)
     return "torch", Serial(trainer)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from typing import TYPE_CHECKING, Self, final
 
@@ -10,21 +9,23 @@ import numpy as np
 
 from fedmgda.clients._block import gather
 from fedmgda.clients._engine import choose_engine
+from fedmgda.clients._settings import Settings
 from fedmgda.clients._torch_trainer import TorchTrainer
-from fedmgda.clients._work import LocalWork, Rows, Settings, check_settings, cohort_of
+from fedmgda.clients._work import LocalWork, Rows, cohort_of
 from fedmgda.data import data_facts
 from fedmgda.models import initial_vector, layout_of, takes_channels_last
 from fedmgda.values import Evaluation, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from torch import nn
 
     from fedmgda._types import Matrix, Split, Vector
+    from fedmgda.clients._engine import ComputePath
+    from fedmgda.clients._settings import Device, ReportedLoss
     from fedmgda.clients._training import LocalTraining
-    from fedmgda.clients._work import ComputePath, Device, ReportedLoss
     from fedmgda.data import FederatedData
     from fedmgda.values import ClientFacts, Clients, Cohort
 
@@ -88,24 +89,16 @@ class ClientPool:
                 the user's own needs torch.
             device: Where torch computes. A GPU does not promise the same bits every time.
         """
-        check_settings(
-            workers=workers,
-            client_timeout=client_timeout,
-            reported_loss=reported_loss,
-            path=path,
-            device=device,
-        )
         self._data = data
         self.num_clients, self.client_names = data.num_clients, data.client_names
-        factors = dict(loss_factors or {})
-        self._check_factors(factors)
+        self._check_ids(loss_factors or ())
         # Enough examples to see whether a module takes them.
         shown = gather(data, np.arange(min(2, len(data.targets)))).features
         self._settings = Settings(
             build_model=build_model,
             training=training,
             seed=seed,
-            loss_factors=factors,
+            loss_factors=dict(loss_factors or {}),
             reported_loss=reported_loss,
             # Decided once: every process must compute in the same format.
             channels_last=takes_channels_last(build_model, shown),
@@ -240,24 +233,18 @@ class ClientPool:
         dimensions: tuple[int, ...] = (1, 2),
     ) -> tuple[tuple[int, ...], Matrix]:
         """Return the ids as whole numbers, and the models as rows in single precision."""
-        for client_id in client_ids:
-            self._check_id(client_id)
+        self._check_ids(client_ids)
         size = self.num_params + self.num_buffers
         if params.ndim not in dimensions or params.shape[-1] != size:
             raise ValueError(f"params must have shape ({size},), got {params.shape}.")
         models = np.atleast_2d(params).astype(np.float32, copy=False)
         return tuple(int(client_id) for client_id in client_ids), models
 
-    def _check_id(self, client_id: int) -> None:
-        if not 0 <= client_id < self.num_clients:
-            raise ValueError(f"client ids must lie in 0..{self.num_clients - 1}, got {client_id}.")
-
-    def _check_factors(self, factors: Mapping[int, float]) -> None:
-        for client_id, factor in factors.items():
-            self._check_id(client_id)
-            if not math.isfinite(factor):
+    def _check_ids(self, client_ids: Iterable[int]) -> None:
+        for client_id in client_ids:
+            if not 0 <= client_id < self.num_clients:
                 raise ValueError(
-                    f"loss_factors must be finite, got {factor} for client {client_id}."
+                    f"client ids must lie in 0..{self.num_clients - 1}, got {client_id}."
                 )
 
 

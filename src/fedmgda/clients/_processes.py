@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedmgda._types import Matrix, Split, Vector
+    from fedmgda.clients._settings import Settings
     from fedmgda.clients._torch_trainer import TorchTrainer
-    from fedmgda.clients._work import LocalWork, Rows, Scores, Scoring, Settings
+    from fedmgda.clients._work import LocalWork, Rows, Scores, Scoring
     from fedmgda.data import FederatedData
 
 __all__ = ["WorkerProcesses"]

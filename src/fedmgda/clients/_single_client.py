@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from fedmgda.clients._block import gather
+from fedmgda.clients._settings import Settings
 from fedmgda.clients._torch_trainer import TorchTrainer, one_thread
-from fedmgda.clients._work import LocalWork, Rows, Settings, check_settings, cohort_of
+from fedmgda.clients._work import LocalWork, Rows, cohort_of
 from fedmgda.data import FederatedData
 from fedmgda.models import takes_channels_last
 
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from fedmgda._types import Vector
+    from fedmgda.clients._settings import Device, ReportedLoss
     from fedmgda.clients._training import LocalTraining
-    from fedmgda.clients._work import Device, ReportedLoss
     from fedmgda.data import Pixels
     from fedmgda.values import Cohort
 
@@ -79,9 +80,6 @@ def train_client(  # noqa: PLR0913 - what a pool and its `train_cohort` take, fo
     >>> cohort.client_ids, cohort.updates.rows.round(4).tolist()
     ((7,), [[0.0625, -0.0625, 0.0, 0.0]])
     """
-    check_settings(
-        workers=1, client_timeout=1.0, reported_loss=reported_loss, path="torch", device=device
-    )
     n = len(np.asarray(targets))
     if not n:
         raise ValueError("A client needs at least one example to train on, got none.")

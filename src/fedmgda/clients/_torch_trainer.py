@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Indices, Matrix, Split, Vector
     from fedmgda.clients._block import Block
-    from fedmgda.clients._work import Device, LocalWork, Scoring, Settings
+    from fedmgda.clients._settings import Device, Settings
+    from fedmgda.clients._work import LocalWork, Scoring
     from fedmgda.data import FederatedData
 
 __all__ = ["TorchTrainer", "one_thread"]

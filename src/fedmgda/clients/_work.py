@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, final, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Self, TypeAlias, final
 
 import numpy as np
-import torch
 
-from fedmgda._errors import MissingDependencyError
 from fedmgda.values import Cohort, DenseUpdates, Failure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
-    from torch import nn
 
     from fedmgda._types import Matrix, Split, Vector
-    from fedmgda.clients._training import LocalTraining
+    from fedmgda.clients._settings import Settings
 
 __all__ = [
-    "ComputePath",
-    "Device",
     "LocalWork",
     "Outcome",
-    "ReportedLoss",
     "Rows",
     "Scores",
     "Scoring",
-    "Settings",
-    "check_settings",
     "cohort_of",
     "explain",
     "in_short",
 ]
 
-ReportedLoss: TypeAlias = Literal["before", "during"]
-Device: TypeAlias = Literal["cpu", "cuda"]
-ComputePath: TypeAlias = Literal["auto", "torch", "compiled"]
 _REASON_LENGTH = 200
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What every process must agree on to give the same numbers."""
-
-    build_model: Callable[[], nn.Module]
-    training: LocalTraining
-    seed: int
-    loss_factors: Mapping[int, float] = field(default_factory=dict)
-    reported_loss: ReportedLoss = "before"
-    channels_last: bool = False
-    device: Device = "cpu"
 
 
 @final
@@ -180,28 +154,3 @@ def explain(error: Exception) -> str:
 def in_short(error: Exception) -> str:
     """Return what was raised, on one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())[:_REASON_LENGTH]
-
-
-def check_settings(
-    *, workers: int, client_timeout: float, reported_loss: str, path: str, device: str
-) -> None:
-    """Refuse settings that are out of range, in one sentence.
-
-    Raises:
-        ValueError: If a value is none of those that are possible.
-        MissingDependencyError: If the device is not there.
-    """
-    if workers < 1:
-        raise ValueError(f"workers must be at least 1, got {workers}.")
-    if not 0 < client_timeout < math.inf:
-        raise ValueError(f"client_timeout must be positive and finite, got {client_timeout}.")
-    if reported_loss not in get_args(ReportedLoss):
-        raise ValueError(f'reported_loss must be "before" or "during", got {reported_loss!r}.')
-    if path not in get_args(ComputePath):
-        raise ValueError(f'path must be "auto", "torch" or "compiled", got {path!r}.')
-    if device not in get_args(Device):
-        raise ValueError(f'device must be "cpu" or "cuda", got {device!r}.')
-    if device == "cuda" and not torch.cuda.is_available():
-        raise MissingDependencyError(
-            'device = "cuda" needs a GPU that torch can use, and torch finds none; use "cpu".'
-        )

@@ -27,6 +27,7 @@ from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
+from fedmgda.experiments._train import History, Training, train
 
 __all__ = [
     "COLUMNS",
@@ -36,6 +37,7 @@ __all__ = [
     "EvaluationRow",
     "Gram",
     "GroupSummary",
+    "History",
     "Interrupted",
     "JobState",
     "NamedClient",
@@ -50,6 +52,7 @@ __all__ = [
     "Spec",
     "Summary",
     "TimingRow",
+    "Training",
     "build_data",
     "cells",
     "demo_table",
@@ -64,5 +67,6 @@ __all__ = [
     "to_json",
     "to_table",
     "to_toml",
+    "train",
     "with_overrides",
 ]

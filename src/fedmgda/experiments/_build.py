@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from functools import partial
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda._entry import is_entry, load_entry
+from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.attacks import ATTACKS, Attack, under_attack
+from fedmgda.attacks import ATTACKS, Attack, attack_options, under_attack
 from fedmgda.experiments._participants import clients_per_round
 from fedmgda.experiments._rule_options import rule_options
 from fedmgda.federation import (
@@ -50,9 +48,8 @@ def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
     model, name = spec.model, spec.model.name or ""
     if is_entry(name):
         entry: Callable[..., nn.Module] = load_entry(name, "model.name")
-        return (
-            partial(entry, **_accepted(entry, model.options, "model")) if model.options else entry
-        )
+        check_options(entry, model.options or {}, name, "model.options")
+        return partial(entry, **model.options) if model.options else entry
     given = {"hidden": model.hidden, "dropout": model.dropout}
     return MODELS[name].factory(int(data.features[0].size), data.num_classes or 1, given)
 
@@ -123,8 +120,8 @@ def build_attack(spec: AttackSpec) -> Attack | None:
         if not isinstance(made, Attack):
             raise _other_kind("attack", spec.name, "Attack", made)
         return made
-    kind = ATTACKS[spec.name]
-    options = {f.name: getattr(spec, f.name) for f in fields(kind) if f.name != "clients"}
+    kind: Callable[..., Attack] = ATTACKS[spec.name]
+    options = {name: getattr(spec, name) for name in attack_options(ATTACKS[spec.name])}
     return kind(clients=clients, **{k: v for k, v in options.items() if v is not None})
 
 
@@ -148,10 +145,10 @@ def build_rule(spec: Spec, client_names: Sequence[str] | None = None) -> Rule:
 
 def _own(section: str, name: str, fixed: dict[str, Any], options: Any) -> object:
     """Make a rule or an attack of the user's own."""
-    entry = load_entry(name, f"{section}.name")
-    given = _accepted(entry, options, section)
+    entry, given = load_entry(name, f"{section}.name"), fixed | dict(options or {})
+    check_options(entry, given, name, f"{section}.options")
     try:
-        return entry(**fixed, **given)
+        return entry(**given)
     except (Exception, SystemExit) as error:  # whatever code of the user's own may do
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise SpecError(f"{section}.name = {name!r} raised {reason}; correct it.") from error
@@ -164,26 +161,8 @@ def _other_kind(section: str, name: str, kind: str, made: object) -> SpecError:
     )
 
 
-def _accepted(entry: Callable[..., Any], options: Any, section: str) -> dict[str, Any]:
-    """Return the options if code of the user's own takes them."""
-    given = dict(options or {})
-    try:
-        taken = signature(entry).parameters.values()
-    except ValueError:  # nothing says what it takes
-        return given
-    names = {parameter.name for parameter in taken}
-    anything = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken)
-    for name in given:
-        if name not in names and not anything:
-            raise SpecError(
-                f"{section}.options has {name!r}, which {section}.name does not take; it takes "
-                f"{', '.join(sorted(names)) or 'nothing'}."
-            )
-    return given
-
-
-def build_federation(spec: Spec, clients: Clients) -> Federation:
-    """Put a resolved spec together."""
+def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> Federation:
+    """Put a resolved spec together; a rule that is there already need not be built."""
     attack, num_clients = build_attack(spec.attack), clients.num_clients
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
@@ -192,7 +171,7 @@ def build_federation(spec: Spec, clients: Clients) -> Federation:
         train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
         if attack
         else clients.train_cohort,
-        rule=build_rule(spec, clients.client_names),
+        rule=rule or build_rule(spec, clients.client_names),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
         ),
@@ -209,10 +188,6 @@ def _schedule(spec: ServerSpec, rounds: int) -> Schedule:
         case "decay":
             return PaperDecay(server_lr=spec.lr, decay=spec.decay, num_rounds=rounds)
         case "harmonic":
-            return Harmonic(curvature=_first(spec.curvature, 1.0))
+            return Harmonic(curvature=spec.curvature or 1.0)
         case "median-norm":
             return MedianNorm(server_lr=spec.lr)
-
-
-def _first(value: Any, default: Any) -> Any:
-    return default if value is None else value

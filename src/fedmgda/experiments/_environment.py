@@ -34,6 +34,7 @@ class Environment:
         packages: The versions of what numbers depend on.
         commit: Of the source, where it is a checkout, with "+changes" if files differ from it.
         path: What computes, once it is known: "compiled" or "torch".
+        init: The sha256 of the model file the run started from, if it did (`model.init`).
     """
 
     format: int = 1
@@ -45,6 +46,7 @@ class Environment:
     packages: Mapping[str, str] | None = None
     commit: str | None = None
     path: str | None = None
+    init: str | None = None
 
 
 def environment(seed: int) -> Environment:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
-from fedmgda.attacks import ATTACKS
+from fedmgda.attacks import ATTACKS, attack_options
 from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
@@ -71,7 +71,7 @@ def _reported_loss(spec: Spec, preset: Preset | None) -> Literal["before", "duri
 def _resolve_attack(spec: AttackSpec) -> AttackSpec:
     """Fill in who attacks and how hard; refuse options that would be ignored."""
     own, kind = is_entry(spec.name), ATTACKS.get(spec.name)
-    options: dict[str, Any] = {} if kind is None else {f.name: f.default for f in fields(kind)}
+    options = {} if kind is None else attack_options(kind)
     applicable = {"name", *options, *(("clients", "always_on") if own or kind else ())}
     applicable |= {"options"} if own else set()
     for f in fields(spec):

@@ -12,6 +12,7 @@ from fedmgda.data import fingerprint
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._gram import gram_bytes
+from fedmgda.experiments._initial_model import load_initial_model
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
     from fedmgda.federation import Federation, RoundRecord, ServerState
+    from fedmgda.rules import Rule
     from fedmgda.values import Clients, Evaluation
 
 __all__ = ["Progress", "execute"]
@@ -55,13 +57,16 @@ class Progress:
     notes: tuple[str, ...] = ()
 
 
-def execute(folder: RunFolder, clients: Clients | None = None) -> Iterator[Progress]:
+def execute(
+    folder: RunFolder, clients: Clients | None = None, rule: Rule | None = None
+) -> Iterator[Progress]:
     """Carry a run from where it stands to its end; a finished run has nothing to yield.
 
     Args:
         folder: The run.
         clients: Who trains and evaluates; then no data is read here, and nothing is known of it
             but what the clients say. None builds the pool that the spec describes.
+        rule: The rule, where the caller has it; None builds the one that the spec describes.
 
     Raises:
         Interrupted: After SIGINT or SIGTERM; the folder can be resumed.
@@ -75,19 +80,20 @@ def execute(folder: RunFolder, clients: Clients | None = None) -> Iterator[Progr
             folder.clear()
         spec = folder.spec()
         if clients is not None:
-            yield from _carry_out(folder, spec, clients)
+            yield from _carry_out(folder, spec, clients, rule)
             return
         data, notes = build_data(spec)
         with build_pool(spec, data) as pool:
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)
-            yield from _carry_out(folder, spec, pool, notes=notes, also=(old,))
+            yield from _carry_out(folder, spec, pool, rule, notes=notes, also=(old,))
 
 
 def _carry_out(
     folder: RunFolder,
     spec: Spec,
     clients: Clients,
+    rule: Rule | None,
     *,
     notes: tuple[str, ...] = (),
     also: tuple[str, ...] = (),
@@ -95,8 +101,8 @@ def _carry_out(
     with _going_on(folder):
         folder.keep_partition(clients.facts, also)
         folder.keep_path(clients.path)
-    clients = KnownLosses(clients)
-    run = _Run(folder, spec, clients, build_federation(spec, clients))
+    known = KnownLosses(clients)
+    run = _Run(folder, spec, known, build_federation(spec, known, rule))
     run.notes += notes
     yield from run.steps()
     run.finish()
@@ -175,12 +181,20 @@ class _Run:
             with _going_on(self._folder):
                 records.rewind(server.round_num, [r for r in done if self._is_due(r)])
             return server, open_run(self._folder.path).evaluations[-1], tuple(problems)
-        server = initial_state(self._federation, self._clients.initial_params())
+        server = initial_state(self._federation, self._initial_params())
         evaluation = self._evaluate(server)
         with _going_on(self._folder):
             records.rewind(-1, [])
             evaluation = records.append_evaluation(evaluation)
         return server, evaluation, ()
+
+    def _initial_params(self) -> Vector:
+        if self._spec.model.init is None:
+            return self._clients.initial_params()
+        params, digest = load_initial_model(self._spec.model.init, self._clients)
+        with _going_on(self._folder):
+            self._folder.keep_initial_model(digest)
+        return params
 
     def _record(self, server: ServerState, record: RoundRecord) -> RoundRow:
         """Measure the round and write it down; from then on it counts as done."""

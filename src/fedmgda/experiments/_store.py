@@ -161,6 +161,22 @@ class RunFolder:
         if known != facts:
             write_file(self.path / ENVIRONMENT, to_json(known).encode())
 
+    def keep_initial_model(self, digest: str) -> None:
+        """Write which model file the run starts from; on a resume, make sure it is still the same.
+
+        Raises:
+            StoreError: If the run began with another one.
+        """
+        facts = open_run(self.path).environment
+        if facts.init not in {None, digest}:
+            raise StoreError(
+                f"The file of model.init is not the one the run in {self.path} began with; restore "
+                "it, or start a new run with another --out."
+            )
+        if facts.init is None:
+            content = to_json(replace(facts, init=digest)).encode()
+            write_file(self.path / ENVIRONMENT, content)
+
     def finish(self, results: Mapping[str, bytes | None]) -> None:
         """Write what a finished run leaves, the mark that it is finished last.
 

@@ -15,6 +15,7 @@ from fedmgda.values._clients import (
     Evaluation,
     Predictions,
     Tensor,
+    flat_vector,
     named_arrays,
 )
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
@@ -37,6 +38,7 @@ __all__ = [
     "Updates",
     "Weighing",
     "aggregate",
+    "flat_vector",
     "named_arrays",
     "value_at",
 ]

@@ -16,7 +16,15 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Matrix, Split, Vector
     from fedmgda.values._cohort import Cohort, Failure
 
-__all__ = ["ClientFacts", "Clients", "Evaluation", "Predictions", "Tensor", "named_arrays"]
+__all__ = [
+    "ClientFacts",
+    "Clients",
+    "Evaluation",
+    "Predictions",
+    "Tensor",
+    "flat_vector",
+    "named_arrays",
+]
 
 
 @final
@@ -97,6 +105,34 @@ def named_arrays(layout: Iterable[Tensor], vector: Vector) -> dict[str, NDArray[
         # What has no dimensions is written as a list of one.
         arrays[tensor.name] = np.ascontiguousarray(entries.reshape(tensor.shape))
     return arrays
+
+
+def flat_vector(layout: Iterable[Tensor], arrays: Mapping[str, NDArray[Any]]) -> Vector:
+    """Return the vector of a model whose tensors are given by name: `named_arrays` undone.
+
+    Raises:
+        ValueError: If a tensor is missing, of another shape or not finite, or there is another.
+
+    >>> layout = (Tensor(name="bias", shape=(1,), start=2), Tensor(name="w", shape=(1, 2), start=0))
+    >>> flat_vector(layout, {"w": np.array([[1.0, 2.0]]), "bias": np.array([3.0])}).tolist()
+    [1.0, 2.0, 3.0]
+    """
+    known = {tensor.name: tensor for tensor in layout}
+    for name in (*known, *arrays):
+        if name not in arrays or name not in known:
+            where = "it" if name in arrays else "the model"
+            raise ValueError(f"the tensor {name!r} is in {where} only")
+    pieces: dict[int, NDArray[Any]] = {}
+    for name, tensor in known.items():
+        array = arrays[name]
+        # A single number may have a dimension in one place and none in another.
+        if array.shape != tensor.shape and not array.size == math.prod(tensor.shape) == 1:
+            raise ValueError(f"the tensor {name!r} has shape {array.shape}, not {tensor.shape}")
+        if tensor.start is not None:
+            if array.dtype.kind != "f" or not np.isfinite(array).all():
+                raise ValueError(f"the tensor {name!r} holds what is no finite number")
+            pieces[tensor.start] = array.reshape(-1)
+    return np.concatenate([pieces[start] for start in sorted(pieces)]).astype(np.float32)
 
 
 @final

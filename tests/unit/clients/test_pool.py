@@ -11,7 +11,9 @@ from hypothesis import given, settings, strategies as st
 
 from fedmgda._errors import MissingDependencyError
 from fedmgda.clients import LocalTraining
+from fedmgda.federation import Federation, UniformSampler, initial_state, simulate
 from fedmgda.models import initial_vector, linear
+from fedmgda.rules import FedAvg
 from unit.clients._toys import (
     SIZES,
     Viewing,
@@ -378,3 +380,21 @@ def test_a_client_whose_loss_is_known_is_spared_the_pass() -> None:
         calls.clear()
         clients.train_cohort(clients.initial_params(), (0, 1), 1, known={0: 0.5})
     assert calls.count(False) == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_records_kept_from_two_rounds_differ(workers: int) -> None:
+    with pool(workers=workers, path="torch") as clients:
+        sampler = UniformSampler(num_clients=clients.num_clients, per_round=3)
+        rounds = Federation(
+            train_cohort=clients.train_cohort,
+            rule=FedAvg(),
+            sampler=sampler,
+            num_clients=clients.num_clients,
+        )
+        running = simulate(rounds, initial_state(rounds, clients.initial_params()))
+        kept = [next(running)[1] for _ in range(2)]
+        first = np.array(kept[0].cohort.updates)
+        next(running)
+    assert not np.array_equal(kept[0].cohort.updates, kept[1].cohort.updates)
+    np.testing.assert_array_equal(kept[0].cohort.updates, first)

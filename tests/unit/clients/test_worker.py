@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from fedmgda.clients import LocalTraining
+from fedmgda.clients._settings import Settings
 from fedmgda.clients._shared import SharedArray, SharedData
-from fedmgda.clients._work import LocalWork, Scoring, Settings
+from fedmgda.clients._work import LocalWork, Scoring
 from fedmgda.clients._worker import Call, SharedMemory, _serve
 from unit.clients._toys import SIZES, complain, federation, pool, small
 

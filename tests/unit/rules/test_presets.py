@@ -3,8 +3,8 @@ import pytest
 from fedmgda.rules import AFL, PRESETS, FedAvg, FedMGDA, QFedAvg, make_rule
 
 
-def test_the_eight_names_are_those_of_the_paper():
-    assert list(PRESETS) == [
+def test_the_first_eight_names_are_those_of_the_paper():
+    assert list(PRESETS)[:8] == [
         "fedavg", "fedavg-n", "fedprox", "fedmgda", "fedmgda+", "mgda-prox", "q-fedavg", "afl",
     ]  # fmt: skip
 

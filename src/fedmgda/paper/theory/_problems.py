@@ -12,10 +12,10 @@ from fedmgda._random import Stream, generator
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
 
-__all__ = ["Problem", "Quadratics", "Wells", "isotropic", "quadratics", "wells"]
+__all__ = ["Quadratics", "UserLosses", "Wells", "isotropic", "quadratics", "wells"]
 
 
-class Problem(Protocol):
+class UserLosses(Protocol):
     """The losses of n users on R^d."""
 
     @property

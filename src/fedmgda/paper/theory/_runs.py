@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Matrix, Vector
     from fedmgda.federation import RoundRecord, Schedule
-    from fedmgda.paper.theory._problems import Problem
+    from fedmgda.paper.theory._problems import UserLosses
     from fedmgda.rules import Rule
     from fedmgda.values import TrainCohort
 
@@ -55,7 +55,7 @@ class Run:
 
 
 def federation_of(
-    problem: Problem,
+    problem: UserLosses,
     *,
     update: Callable[[Vector, int], Matrix] | None = None,
     rule: Rule | None = None,
@@ -86,7 +86,7 @@ def federation_of(
     )
 
 
-def _train_cohort(problem: Problem, update: Callable[[Vector, int], Matrix]) -> TrainCohort:
+def _train_cohort(problem: UserLosses, update: Callable[[Vector, int], Matrix]) -> TrainCohort:
     def train(params: Vector, client_ids: tuple[int, ...], round_num: int) -> Cohort:
         chosen = list(client_ids)
         return Cohort(
@@ -110,6 +110,6 @@ def run(federation: Federation, start: Vector, num_rounds: int) -> Run:
     return Run(params=np.array(params), records=tuple(records))
 
 
-def exact_weights(problem: Problem, params: Vector) -> Vector:
+def exact_weights(problem: UserLosses, params: Vector) -> Vector:
     """Return λ_t of the theorems, of shape `(n,)`: over all users, from their exact gradients."""
     return min_norm(gramian(problem.gradients(params))).lam

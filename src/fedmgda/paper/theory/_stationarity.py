@@ -14,7 +14,7 @@ from fedmgda.paper.theory._runs import exact_weights, federation_of, run
 
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
-    from fedmgda.paper.theory._problems import Problem, Wells
+    from fedmgda.paper.theory._problems import UserLosses, Wells
     from fedmgda.paper.theory._runs import Run
 
 __all__ = ["exact_gradients", "gained", "noisy_gradients", "sampled_users"]
@@ -125,7 +125,7 @@ def sampled_users(seed: int, *, per_round: int = 2, num_rounds: int = 50) -> tup
     return (along(place, rounds, *_stochastic_bound(problem, runs, exact, sigma)),)
 
 
-def gained(problem: Problem, params: Matrix) -> Matrix:
+def gained(problem: UserLosses, params: Matrix) -> Matrix:
     """Return f_i(w_0) - f_i(w_t) for t = 1..T, of shape `(T, n)`."""
     losses = np.array([problem.losses(point) for point in params])
     fall: Matrix = losses[0] - losses[1:]
@@ -143,7 +143,7 @@ def _noisy_run(problem: Wells, seed: int, trial: int, lengths: Vector) -> Run:
     return run(federation, np.full(6, 0.35), len(lengths))
 
 
-def _exact_directions(problem: Problem, done: Run) -> Matrix:
+def _exact_directions(problem: UserLosses, done: Run) -> Matrix:
     """Return J λ_t at w_0..w_{T-1} with the exact gradients of all users, of shape `(T, d)`."""
     return np.array(
         [exact_weights(problem, point) @ problem.gradients(point) for point in done.params[:-1]]

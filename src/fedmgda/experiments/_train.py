@@ -1,0 +1,283 @@
+"""From Python: a model and arrays of one's own in, the trained model and its history out."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import ExitStack
+from dataclasses import dataclass, fields, is_dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, final
+
+import numpy as np
+
+from fedmgda._errors import SpecError
+from fedmgda.data import Examples, FederatedData, check_federation, federate
+from fedmgda.experiments._parse import parse
+from fedmgda.experiments._reader import open_run
+from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._run import execute
+from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._store import RunFolder
+from fedmgda.rules import Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import ArrayLike
+    from torch import nn
+
+    from fedmgda._types import Matrix, Vector
+    from fedmgda.clients import LocalTraining
+    from fedmgda.experiments._reader import Run
+
+    ClientArrays: TypeAlias = "tuple[ArrayLike, ArrayLike]"
+
+__all__ = ["History", "Training", "data_in_python", "model_in_python", "train"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class History:
+    """What happened, as arrays: T rounds, E evaluations, n clients.
+
+    Attributes:
+        norm: Of shape `(T,)`: ‖d‖; NaN, as what follows, for a round that failed.
+        gap: Of shape `(T,)`: the duality gap of the problem λ solves.
+        min_inner: Of shape `(T,)`: the least ⟨g_i, d⟩ of the participants.
+        lam: Of shape `(T, n)`: λ; NaN for who did not take part.
+        improved: Of shape `(T,)`: participants whose training loss did not rise, in percent.
+        evaluated: Of shape `(E,)`: after which rounds all clients were evaluated; 0 is the start.
+        accuracies: Of shape `(E, n)`: on the clients' test splits; NaN for a regression.
+        losses: Of shape `(E, n)`: likewise.
+    """
+
+    norm: Vector
+    gap: Vector
+    min_inner: Vector
+    lam: Matrix
+    improved: Vector
+    evaluated: Vector
+    accuracies: Matrix
+    losses: Matrix
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Training:
+    """What `train` returns.
+
+    Attributes:
+        model: The trained module, a new one.
+        data: The federation it was trained on, with the split of every client.
+        history: What happened.
+        run: The run folder, read with `open_run`; None if none was asked for.
+    """
+
+    model: nn.Module
+    data: FederatedData
+    history: History
+    run: Run | None
+
+
+def train(  # noqa: PLR0913 (everything but model and data has a default)
+    model: nn.Module | Callable[[], nn.Module],
+    data: FederatedData | Mapping[str, ClientArrays] | Sequence[ClientArrays],
+    *,
+    rule: Rule | str = "fedmgda+",
+    rounds: int = 100,
+    per_round: int | None = None,
+    training: LocalTraining | None = None,
+    server_lr: float = 1.0,
+    server_decay: float = 1.0,
+    seed: int = 0,
+    evaluate_every: int = 10,
+    workers: int = 1,
+    out: Path | str | None = None,
+) -> Training:
+    """Train a model of one's own on arrays of one's own, as `fedmgda run` does from a file.
+
+    Args:
+        model: A torch module, whose weights are where training starts, or a function that makes
+            one, whose weights then come from the seed.
+        data: For each client its features, of shape `(n, ...)`, and targets, of shape `(n,)`, by
+            name or in a list: each is split 80 / 10 / 10 into training, validation and test. Whole
+            numbers are classes, others values to predict. Or a `FederatedData` as it is.
+        rule: A rule, or the name of one.
+        rounds: How many rounds.
+        per_round: How many clients take part in a round; all if None.
+        training: What a client does; `LocalTraining()` if None.
+        server_lr: The server's step, which the schedule multiplies.
+        server_decay: Its decay over all rounds, as in the paper; 1 is none.
+        seed: Every random choice is a function of it.
+        evaluate_every: Rounds between evaluations of all clients.
+        workers: Processes, or for small networks threads, that train; changes no result.
+        out: A run folder to write. The same call goes on with it after a crash.
+
+    Raises:
+        SpecError: If an argument cannot be meant.
+        FedmgdaError: Whatever may end a run.
+    """
+    from fedmgda.clients import ClientPool, LocalTraining  # noqa: PLC0415 (needs torch)
+
+    federation = data if isinstance(data, FederatedData) else _federated(data, seed)
+    check_federation(federation)
+    build = _factory(model)
+    training = training or LocalTraining()
+    table = {
+        "seed": seed, "rounds": rounds,
+        "data": {"name": f"{__name__}:data_in_python"},
+        "model": {"name": f"{__name__}:model_in_python"},
+        "clients": _clients_table(training)
+        | ({"participation": 1.0} if per_round is None else {"per_round": per_round}),
+        "rule": _rule_table(rule),
+        "server": {"lr": server_lr, "decay": server_decay},
+        "evaluation": {"every": evaluate_every},
+        "engine": {"workers": workers},
+    }  # fmt: skip
+    spec = resolve(parse(Spec, table))
+    with ExitStack() as stack:
+        place = Path(out) if out else Path(stack.enter_context(TemporaryDirectory())) / "run"
+        pool = stack.enter_context(
+            ClientPool(
+                data=federation,
+                build_model=build,
+                training=training,
+                seed=seed,
+                workers=workers,
+                reported_loss=spec.clients.reported_loss or "before",
+            )
+        )
+        folder = RunFolder.create(place, spec)
+        for _ in execute(folder, pool, rule if isinstance(rule, Rule) else None):
+            pass
+        run = open_run(place)
+        trained = _loaded(build, run)
+        return Training(
+            model=trained,
+            data=federation,
+            history=_history(run, federation.num_clients),
+            run=run if out else None,
+        )
+
+
+def data_in_python(**_: Any) -> NoReturn:
+    """Stand for arrays that were handed over: a spec names this, and nothing can load it."""
+    raise SpecError("the data were arrays in Python; go on with the same fedmgda.train call")
+
+
+def model_in_python(**_: Any) -> NoReturn:
+    """Stand for a module that was handed over: a spec names this, and nothing can build it."""
+    raise SpecError("the model was a module in Python; go on with the same fedmgda.train call")
+
+
+def _federated(
+    data: Mapping[str, ClientArrays] | Sequence[ClientArrays], seed: int
+) -> FederatedData:
+    named = hasattr(data, "keys")
+    names = tuple(str(name) for name in data) if named else None
+    pairs: list[Any] = list(data.values()) if hasattr(data, "values") else list(data)
+    try:
+        features = [np.asarray(own) for own, _ in pairs]
+        targets = [np.asarray(own) for _, own in pairs]
+    except (TypeError, ValueError) as error:
+        raise SpecError(
+            "data must be a pair of features and targets for each client, each of them an array; "
+            f"{error}."
+        ) from error
+    for client, (x, y) in enumerate(zip(features, targets, strict=True)):
+        if x.ndim < 1 or y.ndim != 1 or len(x) != len(y) or x.shape[1:] != features[0].shape[1:]:
+            who = names[client] if names else client
+            raise SpecError(
+                f"data of client {who} has features of shape {x.shape} and targets of shape "
+                f"{y.shape}; both need a row for each example, and all clients the same features."
+            )
+    if not pairs:
+        raise SpecError("data has no client; give features and targets of at least one.")
+    joined = np.concatenate(targets)
+    classes = joined.dtype.kind in "biu"
+    ends = np.cumsum([0, *(len(y) for y in targets)])
+    examples = Examples(
+        name="arrays in Python",
+        features=np.concatenate(features).astype(np.float32),
+        targets=joined.astype(np.int64 if classes else np.float32),
+        num_classes=int(joined.max(initial=0)) + 1 if classes else None,
+    )
+    rows = [np.arange(start, stop) for start, stop in pairwise(ends)]
+    return federate(examples, rows, seed=seed, client_names=names)
+
+
+def _factory(model: nn.Module | Callable[[], nn.Module]) -> Callable[[], nn.Module]:
+    from torch import nn  # noqa: PLC0415
+
+    if isinstance(model, nn.Module):
+        return partial(copy.deepcopy, model)
+    if not callable(model):
+        raise SpecError(
+            "model must be a torch module or a function that makes one, got an object of type "
+            f"{type(model).__name__}."
+        )
+    return model
+
+
+def _clients_table(training: LocalTraining) -> dict[str, Any]:
+    """Write down what the clients do, functions by where they come from."""
+    table = {f.name: getattr(training, f.name) for f in fields(training)}
+    table["batch_size"] = table["batch_size"] or "full"
+    for name in ("loss", "optimizer"):
+        own = table.pop(name)
+        if own is not None:
+            table[name] = _whereabouts(own)
+    return {name: _plain(value) for name, value in table.items()}
+
+
+def _rule_table(rule: Rule | str) -> dict[str, Any]:
+    if isinstance(rule, str):
+        return {"name": rule}
+    made: Any = rule  # any object below Rule; those with fields are dataclasses
+    options = {f.name: getattr(made, f.name) for f in fields(made)} if is_dataclass(made) else {}
+    plain = str | bool | int | float
+    known = {name: v if isinstance(v, plain) else repr(v) for name, v in options.items()}
+    return {"name": _whereabouts(type(rule)), "options": known}
+
+
+def _whereabouts(thing: Any) -> str:
+    kind = thing if hasattr(thing, "__qualname__") else type(thing)
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
+    return value
+
+
+def _loaded(build: Callable[[], nn.Module], run: Run) -> nn.Module:
+    import torch  # noqa: PLC0415
+
+    module = build()
+    shapes = {name: tensor.shape for name, tensor in module.state_dict().items()}
+    arrays = {name: torch.from_numpy(array.copy()) for name, array in run.model_arrays().items()}
+    module.load_state_dict({name: array.reshape(shapes[name]) for name, array in arrays.items()})
+    return module.eval()
+
+
+def _history(run: Run, num_clients: int) -> History:
+    rounds, evaluations = run.rounds, run.evaluations
+    lam = np.full((len(rounds), num_clients), np.nan)
+    for place, row in enumerate(rounds):
+        if row.lam is not None:
+            lam[place, list(row.client_ids)] = row.lam
+    columns = {
+        name: np.array([getattr(row, name) for row in rounds], dtype=np.float64)
+        for name in ("norm", "gap", "min_inner", "improved")
+    }
+    return History(
+        lam=lam,
+        evaluated=np.array([row.round_num for row in evaluations]),
+        accuracies=np.array([row.accuracies for row in evaluations], dtype=np.float64),
+        losses=np.array([row.losses for row in evaluations], dtype=np.float64),
+        **columns,
+    )
