@@ -13,6 +13,7 @@ from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda.cli._console import err, out
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
 from fedmgda.cli._reproduce import reproduce
@@ -27,6 +28,7 @@ from fedmgda.experiments import (
     parse,
     plan_sweep,
     read_toml,
+    refuse_code,
     resolve,
     to_json,
     to_toml,
@@ -101,6 +103,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the resolved spec and stop.")
     ] = False,
+    no_code: NoCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Train from one file; every key has a default."""
@@ -108,6 +111,8 @@ def run(
     if "sweep" in table:
         raise SpecError(f"{spec_path} describes many runs; use: fedmgda sweep {spec_path}")
     spec = resolve(parse(Spec, table))
+    if no_code:
+        refuse_code(spec)
     if dry_run:
         out.print(to_toml(spec), markup=False, highlight=False, end="")
         return
@@ -119,9 +124,12 @@ def run(
 @app.command()
 def resume(
     folder: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    no_code: NoCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was stopped or killed."""
+    if no_code:
+        refuse_code(open_run(folder).spec)
     _carry_on(RunFolder.open(folder), as_json=as_json)
 
 
@@ -133,10 +141,13 @@ def sweep(
     ] = None,
     config: Overrides = None,
     jobs: Jobs = 1,
+    no_code: NoCode = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare rules, attacks, seeds: every combination of the sweep table of a spec."""
     runs = plan_sweep(read_toml(spec_path), config or [])
+    for planned in runs if no_code else ():
+        refuse_code(planned.spec)
     collection = Collection(folder or Path("runs") / spec_path.stem, runs)
     states = watch_jobs(collection, jobs, quiet=as_json)
     rows = collection.write_table()

@@ -1,8 +1,10 @@
-"""Options of `fedmgda reproduce` that could not be followed: refused before anything runs."""
+"""Options that several commands share, and those that could not be followed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
 
 from fedmgda._errors import SpecError, StoreError
 
@@ -10,7 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["refuse_others", "require_folders"]
+__all__ = ["NoCode", "refuse_others", "require_folders"]
+
+NoCode: TypeAlias = Annotated[
+    bool,
+    typer.Option("--no-code", help="Refuse a spec that names code, as package.module:name does."),
+]
 
 
 def refuse_others(name: str, options: Mapping[str, object], applicable: Iterable[str]) -> None:

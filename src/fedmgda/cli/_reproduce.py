@@ -12,10 +12,10 @@ from rich.markup import escape
 
 from fedmgda._errors import LockedError, SpecError
 from fedmgda.cli._console import err, out
-from fedmgda.cli._options import refuse_others, require_folders
+from fedmgda.cli._options import NoCode, refuse_others, require_folders
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._studies import print_list, print_report, print_theory
-from fedmgda.experiments import Collection
+from fedmgda.experiments import Collection, refuse_code
 from fedmgda.paper import (
     Setting,
     default_folder,
@@ -86,12 +86,13 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     measure: Annotated[
         bool, typer.Option("--measure", help="With list: time three rounds of each study first.")
     ] = False,
+    no_code: NoCode = False,
 ) -> None:
     """Run a table or figure of the paper, or go on with it, and compare; `list` shows them."""
     options = {
         "--seeds": seeds, "--rounds": rounds, "--compat": compat, "--row": rows,
         "--config": config, "--out": folder, "--jobs": jobs, "--report": report,
-        "--publish": publish, "--measure": measure,
+        "--publish": publish, "--measure": measure, "--no-code": no_code,
     }  # fmt: skip
     followed = _compat(compat)
     study = None if name == "list" else load_study(name)
@@ -111,7 +112,10 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
         _theory([path for path in (folder, publish) if path] or [default_folder(study, setting)])
         return
     folder = folder or default_folder(study, setting)
-    collection = None if report else Collection(folder, plan_study(study, setting))
+    runs = plan_study(study, setting)
+    for planned in runs if no_code else ():
+        refuse_code(planned.spec)
+    collection = None if report else Collection(folder, runs)
     states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection else []
     _show(study, setting, folder, publish)
     if collection is not None:

@@ -1,6 +1,7 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
 from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
@@ -62,6 +63,7 @@ __all__ = [
     "parse",
     "plan_sweep",
     "read_toml",
+    "refuse_code",
     "resolve",
     "run_folders",
     "to_json",
