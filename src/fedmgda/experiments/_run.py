@@ -143,7 +143,8 @@ class _Run:
                 yield self._progress(self._record(server, record))
                 if server.round_num == self._spec.rounds:
                     return
-        except (Interrupted, FederationStalledError):
+        except (Interrupted, FederationStalledError, GeneratorExit):
+            # The last is how a caller leaves, be it that a signal reached it between two rounds.
             with _going_on(self._folder):
                 self._save()
             raise

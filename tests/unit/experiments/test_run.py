@@ -124,6 +124,15 @@ def test_a_run_dropped_after_any_round_resumes_to_the_same_bytes(finished, tmp_p
     assert results(tmp_path) == results(finished[0].path)
 
 
+def test_a_caller_that_leaves_between_two_rounds_loses_none_of_them(finished, tmp_path):
+    rarely = spec_of(engine={"checkpoint_seconds": 1e9})
+    steps = execute(RunFolder.create(tmp_path, rarely))
+    while next(steps).round_num < 4:
+        pass
+    steps.close()  # as when a signal reaches the caller and not the round
+    assert next(execute(RunFolder.open(tmp_path))).round_num == 4
+
+
 @pytest.mark.parametrize("rule", ["afl", "q-fedavg", "fedavg-n", "mgda-prox"])
 def test_rules_with_memory_resume_too(tmp_path, rule):
     spec = spec_of(rule={"name": rule}, rounds=6)
