@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AppendedFile",
+    "RefusedWriteError",
     "file_digest",
     "is_locked",
     "is_there",
@@ -44,6 +45,10 @@ __all__ = [
 _GUARDED = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _CHUNK = 1 << 20
 _TRIES, _PAUSE = 10, 0.02  # for a lock that a reader holds for the moment in which it looks at it
+
+
+class RefusedWriteError(StoreError):
+    """The system refused a write: the disk is full, the folder read-only, the path impossible."""
 
 
 def make_folder(path: Path) -> None:
@@ -355,4 +360,5 @@ def _refusals(path: Path, done: str) -> Iterator[None]:
             errno.ELOOP: "it is a symbolic link; put the file itself there",
             errno.ENXIO: "it is not a regular file; move it away",
         }.get(number or 0) or getattr(error, "strerror", None)
-        raise StoreError(f"{path} cannot be {done}: {reason or error}.") from error
+        kind = StoreError if done == "read" else RefusedWriteError
+        raise kind(f"{path} cannot be {done}: {reason or error}.") from error

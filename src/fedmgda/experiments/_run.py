@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FederationStalledError, StoreError
+from fedmgda._files import RefusedWriteError
 from fedmgda.data import fingerprint
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
@@ -114,7 +115,7 @@ def _going_on(folder: RunFolder) -> Iterator[None]:
     try:
         with uninterrupted():
             yield
-    except StoreError as error:
+    except RefusedWriteError as error:
         raise StoreError(
             f"{error} Nothing that was reached is lost; go on with: fedmgda resume {folder.path}"
         ) from error

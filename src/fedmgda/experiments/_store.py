@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from fedmgda._errors import StoreError
 from fedmgda._files import (
+    RefusedWriteError,
     file_digest,
     is_there,
     make_folder,
@@ -97,7 +98,7 @@ class RunFolder:
             with folder.locked():
                 if not folder._is_ready(spec):  # what another process did in the meantime counts
                     folder._prepare(spec)
-        except StoreError as error:
+        except RefusedWriteError as error:
             raise StoreError(f"{error} Choose another place with --out.") from error
         return folder
 
