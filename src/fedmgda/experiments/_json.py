@@ -31,6 +31,10 @@ def encode(value: Any) -> Any:
     >>> encode((np.float64(1.5), float("nan"), np.arange(2)))
     [1.5, None, [0, 1]]
     """
+    if isinstance(value, np.ndarray):
+        plain = value.tolist()
+        # Most arrays are whole numbers or finite: no need to look at one after the other.
+        return plain if np.isfinite(value).all() else encode(plain)
     if is_dataclass(value):
         pairs = ((f, getattr(value, f.name)) for f in fields(value))
         return {
@@ -40,8 +44,8 @@ def encode(value: Any) -> Any:
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]
-    if hasattr(value, "tolist"):
-        return encode(value.tolist())
+    if isinstance(value, np.generic):
+        return encode(value.item())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
