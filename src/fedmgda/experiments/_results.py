@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Matrix, Vector
     from fedmgda.values import Predictions, Tensor
 
 __all__ = [
@@ -61,32 +61,46 @@ def read_model(content: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def predictions_bytes(found: Predictions, num_classes: int | None) -> bytes:
+def predictions_bytes(found: Predictions, num_classes: int | None) -> bytes | None:
     """Return an npz archive with what a model says of every example: `RowPredictions`.
 
     Args:
         found: The outputs of the model.
         num_classes: None for a regression.
+
+    Returns:
+        None if they are neither class scores nor single values, which a loss of the user's own
+        allows.
     """
-    outputs = found.outputs.reshape(len(found.targets), -1).astype(np.float64)
-    arrays = {
-        "rows": found.rows.astype(np.int64),
-        "clients": found.clients.astype(np.int64),
-        "targets": found.targets,
-    }
-    if num_classes is None:
-        error = outputs[:, 0] - found.targets
-        arrays |= {"predictions": found.outputs.reshape(len(found.targets), -1)[:, 0]}
-        arrays |= {"losses": (error**2).astype(np.float32)}
-        return npz_bytes(arrays)
+    outputs = found.outputs.astype(np.float64)
+    if not len(outputs):  # of no example not even the number of outputs is known
+        outputs = np.empty((0, num_classes or 1))
+    if outputs.ndim != 2 or outputs.shape[1] < (num_classes or 1):
+        return None
+    if num_classes is None and outputs.shape[1] > 1:
+        return None
     with np.errstate(over="ignore", invalid="ignore"):  # a diverged model says NaN
-        shifted = outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf)
-        logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+        measured = _values(outputs, found) if num_classes is None else _classes(outputs, found)
+    owners = {"rows": found.rows.astype(np.int64), "clients": found.clients.astype(np.int64)}
+    return npz_bytes(owners | {"targets": found.targets} | measured)
+
+
+def _values(outputs: Matrix, found: Predictions) -> dict[str, NDArray[Any]]:
+    errors = outputs[:, 0] - found.targets
+    return {
+        "predictions": outputs[:, 0].astype(np.float32),
+        "losses": (errors**2).astype(np.float32),
+    }
+
+
+def _classes(outputs: Matrix, found: Predictions) -> dict[str, NDArray[Any]]:
+    shifted = outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf)
+    logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     own = logs[np.arange(len(logs)), found.targets]
-    arrays |= {"predictions": outputs.argmax(axis=1), "losses": (-own).astype(np.float32)}
-    if num_classes <= _MANY_CLASSES:
+    arrays = {"predictions": outputs.argmax(axis=1), "losses": (-own).astype(np.float32)}
+    if outputs.shape[1] <= _MANY_CLASSES:
         arrays |= {"probabilities": np.exp(logs).astype(np.float32)}
-    return npz_bytes(arrays)
+    return arrays
 
 
 def read_predictions(content: bytes) -> RowPredictions:
@@ -101,7 +115,7 @@ def read_predictions(content: bytes) -> RowPredictions:
         found = RowPredictions(**{k: v for k, v in arrays.items() if k in names})
     except TypeError as error:
         raise ValueError("an array is missing") from error
-    if len({len(array) for array in arrays.values()}) != 1:
+    if len({array.shape[:1] for array in arrays.values()} | {found.rows.shape}) != 1:
         raise ValueError("its arrays differ in length")
     return found
 

@@ -256,8 +256,8 @@ class RowPredictions:
         clients: Of shape `(n,)`: whose.
         targets: Of shape `(n,)`: what is true.
         predictions: Of shape `(n,)`: the class, or the value, the model gives.
-        losses: Of shape `(n,)`: the loss of each example.
-        probabilities: Of shape `(n, num_classes)`; None for many classes and for a regression.
+        losses: Of shape `(n,)`: the cross-entropy, or the squared error, of each example.
+        probabilities: Of shape `(n, k)` for k scores; None for many classes and for a regression.
     """
 
     rows: Indices

@@ -107,3 +107,24 @@ def test_a_half_written_temporary_file_is_not_a_checkpoint(tmp_path):
     server, problems = latest_checkpoint(tmp_path)
     assert server.round_num == 3
     assert problems == []
+
+
+def test_a_checkpoint_that_is_not_there_is_one_sentence(tmp_path):
+    with pytest.raises(StoreError, match=r"The checkpoint .* is not there"):
+        load_checkpoint(tmp_path / "round-00000001.safetensors")
+
+
+def test_states_are_not_written_through_a_link(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="is a symbolic link"):
+        save_checkpoint(state(), tmp_path / "link")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+@pytest.mark.parametrize("header", [b"[" * 50_000, b'{"__metadata__": 3}', b"{}"])
+def test_a_header_that_is_none_is_one_sentence(tmp_path, header):
+    path = tmp_path / "round-00000001.safetensors"
+    path.write_bytes(len(header).to_bytes(8, "little") + header)
+    with pytest.raises(StoreError, match="cannot be read"):
+        load_checkpoint(path)
