@@ -1,6 +1,15 @@
 # The public names and where they live: read by type checkers, and by `lazy_package` at run time.
 
-from fedmgda._errors import FedmgdaError as FedmgdaError
+from fedmgda._errors import (
+    DataError as DataError,
+    FederationStalledError as FederationStalledError,
+    FedmgdaError as FedmgdaError,
+    LockedError as LockedError,
+    MissingDependencyError as MissingDependencyError,
+    SpecError as SpecError,
+    StoreError as StoreError,
+    ZeroUpdateError as ZeroUpdateError,
+)
 from fedmgda.attacks import (
     Attack as Attack,
     under_attack as under_attack,
@@ -20,8 +29,12 @@ from fedmgda.data import (
     shard_partition as shard_partition,
 )
 from fedmgda.experiments import (
+    ClientResult as ClientResult,
+    EvaluationRow as EvaluationRow,
     History as History,
+    RoundRow as RoundRow,
     Run as Run,
+    Summary as Summary,
     Training as Training,
     open_run as open_run,
     train as train,

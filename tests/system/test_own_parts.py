@@ -4,29 +4,11 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-RULE = '''
-"""A rule: the median of each coordinate, the largest and the smallest left out of lambda."""
-from dataclasses import dataclass
-from typing import ClassVar
-
-import numpy as np
-
-from fedmgda import Rule, Weighing
-
-
-@dataclass(frozen=True)
-class Median(Rule):
-    needs_rows: ClassVar[bool] = True
-    scale: float = 1.0
-
-    def weigh(self, cohort, state, round_num):
-        lam = np.full(len(cohort.client_ids), 1.0 / len(cohort.client_ids))
-        direction = self.scale * np.median(cohort.updates.rows, axis=0)
-        return Weighing(weights=lam, lam=lam, direction=direction), state
-'''
+RULE = (Path(__file__).parents[2] / "examples" / "own_rule.py").read_text()
 
 ATTACK = '''
 """An attack: updates of random numbers, the same again for the same seed, round and client."""

@@ -12,13 +12,13 @@ import numpy as np
 
 from fedmgda._errors import SpecError
 from fedmgda._random import Stream, generator
-from fedmgda.values import DenseUpdates
+from fedmgda.values import Cohort, DenseUpdates
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedmgda._types import Matrix, Vector
-    from fedmgda.values import Cohort, TrainCohort
+    from fedmgda.values import TrainCohort
 
 __all__ = [
     "ATTACKS",
@@ -166,6 +166,13 @@ def under_attack(train_cohort: TrainCohort, attack: Attack, seed: int) -> TrainC
 
     def train(params: Vector, client_ids: tuple[int, ...], round_num: int) -> Cohort:
         cohort = train_cohort(params, client_ids, round_num)
-        return attack.tamper(cohort, params, partial(generator, seed, Stream.ATTACK, round_num))
+        dice = partial(generator, seed, Stream.ATTACK, round_num)
+        seen: object = attack.tamper(cohort, params, dice)
+        if not isinstance(seen, Cohort):
+            raise SpecError(
+                f"tamper of the attack {type(attack).__name__} must return a Cohort, got an object "
+                f"of type {type(seen).__name__}; correct it."
+            )
+        return seen
 
     return train

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from fedmgda.models import MODELS
 from fedmgda.rules import Rule, make_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from torch import nn
 
@@ -40,6 +41,8 @@ __all__ = [
     "build_pool",
     "build_rule",
     "build_training",
+    "check_fit",
+    "fresh_module",
 ]
 
 
@@ -49,31 +52,40 @@ def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
     if is_entry(name):
         entry: Callable[..., nn.Module] = load_entry(name, "model.name")
         check_options(entry, model.options or {}, name, "model.options")
-        return partial(entry, **model.options) if model.options else entry
+        return partial(fresh_module, partial(entry, **model.options or {}))
     given = {"hidden": model.hidden, "dropout": model.dropout}
     return MODELS[name].factory(int(data.features[0].size), data.num_classes or 1, given)
+
+
+def fresh_module(make: Callable[[], nn.Module]) -> nn.Module:
+    """Return a module of its own, also where a function gives the same one every time."""
+    return copy.deepcopy(make())
+
+
+def check_fit(
+    build: Callable[[], nn.Module], data: FederatedData, training: LocalTraining, where: str
+) -> None:
+    """Refuse a model, a loss or an optimiser that does not take the data, before round 1."""
+    from fedmgda.clients import check_own_functions, gather  # noqa: PLC0415 (needs torch)
+    from fedmgda.models import check_model  # noqa: PLC0415
+
+    shown = gather(data, np.arange(min(2, len(data.targets))))
+    any_output = training.loss is not None
+    output = check_model(build, shown.features, data.num_classes, where, any_output=any_output)
+    check_own_functions(training, output, shown.targets)
 
 
 def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
     """Return the pool that trains and evaluates the clients; close it after use."""
     try:
-        from fedmgda.clients import ClientPool, check_own_functions, gather  # noqa: PLC0415 (torch)
-        from fedmgda.models import check_model  # noqa: PLC0415
+        from fedmgda.clients import ClientPool  # noqa: PLC0415 (torch)
     except ImportError as error:
         raise MissingDependencyError(
             "Training needs torch; install it with: pip install 'fedmgda[sim]'."
         ) from error
     build = build_model(spec, data)
     clients, training = spec.clients, build_training(spec)
-    shown = gather(data, np.arange(min(2, len(data.targets))))
-    output = check_model(
-        build,
-        shown.features,
-        data.num_classes,
-        f"model.name = {spec.model.name!r}",
-        any_output=training.loss is not None,
-    )
-    check_own_functions(training, output, shown.targets)
+    check_fit(build, data, training, f"model.name = {spec.model.name!r}")
     attack = build_attack(spec.attack)
     return ClientPool(
         data=data,
@@ -125,12 +137,12 @@ def build_attack(spec: AttackSpec) -> Attack | None:
     return kind(clients=clients, **{k: v for k, v in options.items() if v is not None})
 
 
-def build_rule(spec: Spec, client_names: Sequence[str] | None = None) -> Rule:
+def build_rule(spec: Spec, clients: Clients | None = None) -> Rule:
     """Return the rule with the options the spec gives.
 
     Args:
         spec: The spec.
-        client_names: What the clients are called, for options that go by client.
+        clients: Who there is, for options that go by client; None where that is not known yet.
     """
     if is_entry(spec.rule.name):
         made = _own("rule", spec.rule.name, {}, spec.rule.options)
@@ -138,7 +150,7 @@ def build_rule(spec: Spec, client_names: Sequence[str] | None = None) -> Rule:
             raise _other_kind("rule", spec.rule.name, "Rule", made)
         return made
     try:
-        return make_rule(spec.rule.name, **rule_options(spec, client_names))
+        return make_rule(spec.rule.name, **rule_options(spec, clients))
     except ValueError as error:
         raise SpecError(f"rule.{error}") from error
 
@@ -171,7 +183,7 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
         train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
         if attack
         else clients.train_cohort,
-        rule=rule or build_rule(spec, clients.client_names),
+        rule=rule or build_rule(spec, clients),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
         ),

@@ -284,7 +284,7 @@ class Run:
     def _digests(self) -> Mapping[str, FileDigest]:
         """The digests in DONE; none before the run is finished, and none in format 1."""
         content = self._read(DONE, _SMALL)
-        if not content:
+        if content is None or (not content and self.environment.format == 1):
             return {}
         try:
             done = decode(Done, read_json(content))

@@ -12,9 +12,10 @@ from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.rules import PRESETS, Constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from fedmgda.experiments._spec import ConstraintSpec, RuleSpec, Spec
+    from fedmgda.values import Clients
 
 __all__ = ["resolve_rule", "rule_options"]
 
@@ -40,22 +41,22 @@ def resolve_rule(rule: RuleSpec) -> RuleSpec:
     return replace(rule, **defaults)
 
 
-def rule_options(spec: Spec, client_names: Sequence[str] | None = None) -> dict[str, Any]:
+def rule_options(spec: Spec, clients: Clients | None = None) -> dict[str, Any]:
     """Return the options of a rule of ours.
 
     Args:
         spec: The spec.
-        client_names: What the clients are called; None where they have no names, or are not known
-            yet.
+        clients: Who there is; None where that is not known yet, and what goes by client is checked
+            as far as it can be.
     """
     rule = spec.rule
     options = {k: v for k, v in asdict(rule).items() if k != "name" and v is not None}
     if rule.epsilon is not None:
         options["epsilon"] = rule.epsilon
-    if isinstance(rule.center, dict):
-        options["center"] = _center(rule.center, client_names)
+    if isinstance(rule.center, dict | tuple):
+        options["center"] = _center(rule.center, clients)
     if rule.constraints is not None:
-        options["constraints"] = tuple(_constraint(c, client_names) for c in rule.constraints)
+        options["constraints"] = tuple(_constraint(c, clients) for c in rule.constraints)
     if spec.rule.name == "q-fedavg":
         options["client_lr"] = spec.clients.client_lr
         options["batch_size"] = (
@@ -64,25 +65,36 @@ def rule_options(spec: Spec, client_names: Sequence[str] | None = None) -> dict[
     return options
 
 
-def _center(shares: Mapping[str, Any], names: Sequence[str] | None) -> tuple[float, ...]:
-    numbers = {key: _number(value, f"rule.center.{key}") for key, value in shares.items()}
-    if names is None:
-        return tuple(numbers.values())
-    by_id = dict(zip(_ids(numbers, names, "rule.center"), numbers.values(), strict=True))
-    missing = [name for client, name in enumerate(names) if client not in by_id]
+def _center(
+    shares: Mapping[str, Any] | tuple[float, ...], clients: Clients | None
+) -> tuple[float, ...]:
+    if isinstance(shares, tuple):
+        if clients is not None and len(shares) != clients.num_clients:
+            raise SpecError(
+                f"rule.center has {len(shares)} numbers for {clients.num_clients} clients; give "
+                "one for each."
+            )
+        return shares
+    numbers = [_number(value, f"rule.center.{key}") for key, value in shares.items()]
+    if clients is None:
+        return tuple(numbers)
+    by_id = dict(zip(_ids(shares, clients, "rule.center"), numbers, strict=True))
+    missing = [client for client in range(clients.num_clients) if client not in by_id]
     if missing:
-        raise SpecError(f"rule.center has no number for client {missing[0]!r}; give one for each.")
-    return tuple(by_id[client] for client in range(len(names)))
+        names = clients.client_names
+        who = repr(names[missing[0]]) if names else missing[0]
+        raise SpecError(f"rule.center has no number for client {who}; give one for each.")
+    return tuple(by_id[client] for client in range(clients.num_clients))
 
 
-def _constraint(spec: ConstraintSpec, names: Sequence[str] | None) -> Constraint:
+def _constraint(spec: ConstraintSpec, clients: Clients | None) -> Constraint:
     if (spec.at_most is None) == (spec.at_least is None):
         raise SpecError("Each of rule.constraints needs at_most or at_least, and not both.")
     shares: Mapping[Any, Any] = (
         spec.clients if isinstance(spec.clients, dict) else dict.fromkeys(spec.clients, 1.0)
     )
     numbers = [_number(value, "rule.constraints.clients") for value in shares.values()]
-    ids = _ids(shares, names, "rule.constraints")
+    ids = range(len(shares)) if clients is None else _ids(shares, clients, "rule.constraints")
     sign = 1.0 if spec.at_least is None else -1.0
     bound = spec.at_most if spec.at_least is None else spec.at_least
     return Constraint(
@@ -91,20 +103,22 @@ def _constraint(spec: ConstraintSpec, names: Sequence[str] | None) -> Constraint
     )
 
 
-def _ids(clients: Iterable[Any], names: Sequence[str] | None, where: str) -> list[int]:
+def _ids(given: Iterable[Any], clients: Clients, where: str) -> list[int]:
     """Return the ids of clients given by name, or by number."""
+    names = clients.client_names or ()
     ids = []
-    for client in clients:
+    for client in given:
         text = str(client)
-        if names is not None and text in names:
-            ids.append(list(names).index(text))
-        elif text.isascii() and text.isdecimal():
-            ids.append(int(text))
-        elif names is None:
-            ids.append(0)  # a name, and whose is not known before the data is read
-        else:
-            near = did_you_mean(nearest_names(text, names), "look at them with: fedmgda data plot")
+        found = names.index(text) if text in names else None
+        if found is None and text.isascii() and text.isdecimal() and len(text) < 10:
+            found = int(text) if int(text) < clients.num_clients else None
+        if found is None:
+            known = f"ids go from 0 to {clients.num_clients - 1}."
+            near = did_you_mean(nearest_names(text, names), known)
             raise SpecError(f"{where} names a client {text!r} that there is not; {near}")
+        ids.append(found)
+    if len(set(ids)) < len(ids):
+        raise SpecError(f"{where} names a client twice; name each once.")
     return ids
 
 

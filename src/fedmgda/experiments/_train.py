@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 import numpy as np
 
 from fedmgda._errors import SpecError
-from fedmgda.data import Examples, FederatedData, check_federation, federate
+from fedmgda.data import FederatedData, check_federation
+from fedmgda.experiments._build import check_fit, fresh_module
+from fedmgda.experiments._own_arrays import federate_arrays
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._resolve import resolve
@@ -26,14 +28,12 @@ from fedmgda.rules import Rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import ArrayLike
     from torch import nn
 
     from fedmgda._types import Matrix, Vector
     from fedmgda.clients import LocalTraining
+    from fedmgda.experiments._own_arrays import ClientArrays
     from fedmgda.experiments._reader import Run
-
-    ClientArrays: TypeAlias = "tuple[ArrayLike, ArrayLike]"
 
 __all__ = ["History", "Training", "data_in_python", "model_in_python", "train"]
 
@@ -121,15 +121,24 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         FedmgdaError: Whatever may end a run.
     """
     from fedmgda.clients import ClientPool, LocalTraining  # noqa: PLC0415 (needs torch)
+    from fedmgda.models import initial_vector  # noqa: PLC0415
 
-    federation = data if isinstance(data, FederatedData) else _federated(data, seed)
+    if not isinstance(seed, int) or seed < 0:
+        raise SpecError(f"seed must be a whole number, zero or positive, got {seed!r}.")
+    federation = data if isinstance(data, FederatedData) else federate_arrays(data, seed)
     check_federation(federation)
     build = _factory(model)
     training = training or LocalTraining()
+    check_fit(build, federation, training, "model")
+    start = initial_vector(build, seed)
     table = {
         "seed": seed, "rounds": rounds,
         "data": {"name": f"{__name__}:data_in_python"},
-        "model": {"name": f"{__name__}:model_in_python"},
+        # Weights other than these are another run, as is other data.
+        "model": {
+            "name": f"{__name__}:model_in_python",
+            "options": {"start": hashlib.sha256(start.tobytes()).hexdigest()},
+        },
         "clients": _clients_table(training)
         | ({"participation": 1.0} if per_round is None else {"per_round": per_round}),
         "rule": _rule_table(rule),
@@ -151,6 +160,8 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
             )
         )
         folder = RunFolder.create(place, spec)
+        if folder.done:
+            open_run(place).check_data(federation)
         for _ in execute(folder, pool, rule if isinstance(rule, Rule) else None):
             pass
         run = open_run(place)
@@ -173,42 +184,6 @@ def model_in_python(**_: Any) -> NoReturn:
     raise SpecError("the model was a module in Python; go on with the same fedmgda.train call")
 
 
-def _federated(
-    data: Mapping[str, ClientArrays] | Sequence[ClientArrays], seed: int
-) -> FederatedData:
-    named = hasattr(data, "keys")
-    names = tuple(str(name) for name in data) if named else None
-    pairs: list[Any] = list(data.values()) if hasattr(data, "values") else list(data)
-    try:
-        features = [np.asarray(own) for own, _ in pairs]
-        targets = [np.asarray(own) for _, own in pairs]
-    except (TypeError, ValueError) as error:
-        raise SpecError(
-            "data must be a pair of features and targets for each client, each of them an array; "
-            f"{error}."
-        ) from error
-    for client, (x, y) in enumerate(zip(features, targets, strict=True)):
-        if x.ndim < 1 or y.ndim != 1 or len(x) != len(y) or x.shape[1:] != features[0].shape[1:]:
-            who = names[client] if names else client
-            raise SpecError(
-                f"data of client {who} has features of shape {x.shape} and targets of shape "
-                f"{y.shape}; both need a row for each example, and all clients the same features."
-            )
-    if not pairs:
-        raise SpecError("data has no client; give features and targets of at least one.")
-    joined = np.concatenate(targets)
-    classes = joined.dtype.kind in "biu"
-    ends = np.cumsum([0, *(len(y) for y in targets)])
-    examples = Examples(
-        name="arrays in Python",
-        features=np.concatenate(features).astype(np.float32),
-        targets=joined.astype(np.int64 if classes else np.float32),
-        num_classes=int(joined.max(initial=0)) + 1 if classes else None,
-    )
-    rows = [np.arange(start, stop) for start, stop in pairwise(ends)]
-    return federate(examples, rows, seed=seed, client_names=names)
-
-
 def _factory(model: nn.Module | Callable[[], nn.Module]) -> Callable[[], nn.Module]:
     from torch import nn  # noqa: PLC0415
 
@@ -219,7 +194,7 @@ def _factory(model: nn.Module | Callable[[], nn.Module]) -> Callable[[], nn.Modu
             "model must be a torch module or a function that makes one, got an object of type "
             f"{type(model).__name__}."
         )
-    return model
+    return partial(fresh_module, model)
 
 
 def _clients_table(training: LocalTraining) -> dict[str, Any]:

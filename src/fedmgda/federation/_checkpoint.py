@@ -47,6 +47,8 @@ def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
     arrays |= {f"rule.{name}": array for name, array in server.rule_state.items()}
     if server.average is not None:
         arrays["average"] = server.average
+    # What is not contiguous would be written in another order than it is read.
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     facts = {
         "round_num": str(server.round_num),
         "failed_rounds": str(server.failed_rounds),

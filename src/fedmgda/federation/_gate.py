@@ -126,7 +126,9 @@ def admit(
         good = cohort.select(np.array([reason is None for reason in reasons], dtype=bool))
     else:
         good = collect((), params, (), ("", 0))
-    return good, cohort.failures + found
+    heard = {*ids, *(failure.client_id for failure in cohort.failures)}
+    silent = tuple(Failure(client_id=i, reason="no reply") for i in sampled if i not in heard)
+    return good, cohort.failures + found + silent
 
 
 def _misfit(cohort: Cohort, params: Vector, num_buffers: int) -> str | None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from fedmgda._blas import blas_threads
-from fedmgda._errors import FederationStalledError, SpecError
+from fedmgda._errors import FederationStalledError, FedmgdaError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda.federation._gate import admit
 from fedmgda.federation._schedules import Constant, Schedule
 from fedmgda.federation._state import RoundRecord, ServerState
 from fedmgda.rules import center_weights
-from fedmgda.values import DenseUpdates, aggregate
+from fedmgda.values import DenseUpdates, Weighing, aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +98,8 @@ def run_round(federation: Federation, server: ServerState) -> tuple[ServerState,
     round_num = server.round_num + 1
     sampled = federation.sampler(generator(federation.seed, Stream.SAMPLING, round_num))
     clock = _Clock()
-    replies = federation.train_cohort(server.params, sampled, round_num)
+    # A copy: whoever is out there, the server's model is its own.
+    replies = federation.train_cohort(server.params.copy(), sampled, round_num)
     clock.lap("train")
     with blas_threads(len(sampled) ** 2 * len(server.params)):
         cohort, quarantined = admit(replies, server.params, sampled, federation.num_buffers)
@@ -127,8 +129,7 @@ def _advance(
             f"{type(rule).__name__} needs the updates themselves, and here only their products are "
             "known; use a rule that weighs."
         )
-    weighing, rule_state = rule.weigh(cohort, server.rule_state, round_num)
-    step = aggregate(cohort, weighing)  # Alg. 1, line 7
+    step, rule_state = _decide(rule, cohort, server.rule_state, round_num)
     server_lr = federation.schedule(round_num, cohort)
     params = server.params.copy()
     d = len(params) - federation.num_buffers
@@ -140,6 +141,35 @@ def _advance(
     if not np.isfinite(params).all():
         return _stay(server), None, server_lr, "the step left the range of the model's numbers"
     return _move(server, params, rule_state), step, server_lr, None
+
+
+def _decide(
+    rule: Rule, cohort: Cohort, state: RuleState, round_num: int
+) -> tuple[Aggregate, RuleState]:
+    """Let the rule weigh and combine; a rule may be anybody's, so its answer is looked at."""
+    name = type(rule).__name__
+    try:
+        match rule.weigh(cohort, state, round_num):
+            case (Weighing() as weighing, Mapping() as after) if all(
+                map(_is_numbers, after.items())
+            ):
+                return aggregate(cohort, weighing), after  # Alg. 1, line 7
+    except FedmgdaError:
+        raise
+    except (Exception, SystemExit) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise SpecError(
+            f"The rule {name} raised {reason} in round {round_num}; correct it."
+        ) from error
+    raise SpecError(
+        f"weigh(cohort, state, round_num) of the rule {name} must return a Weighing and a state, a "
+        "dict of arrays of numbers by name; correct it."
+    )
+
+
+def _is_numbers(item: tuple[object, object]) -> bool:
+    key, array = item
+    return isinstance(key, str) and isinstance(array, np.ndarray) and array.dtype.kind in "biuf"
 
 
 def _stay(server: ServerState) -> ServerState:

@@ -41,6 +41,8 @@ def weighted_sum(rows: Matrix, weights: Vector) -> Vector:
 
 def inner_products(rows: Matrix, direction: Vector) -> Vector:
     """Return ⟨g_i, d⟩ in float64, of shape `(m,)`; infinite, of its sign, where beyond float64."""
+    if direction.shape != (rows.shape[1],):
+        raise ValueError(f"direction must have shape ({rows.shape[1]},), got {direction.shape}.")
     inner = np.zeros(len(rows))
     with np.errstate(over="ignore", invalid="ignore"):
         for columns, block in float64_blocks(rows):

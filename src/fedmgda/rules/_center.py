@@ -42,8 +42,13 @@ class Constraint:
 
 def check_center(center: object) -> None:
     """Refuse what cannot be λ0: a misspelt name, or numbers that are not all positive."""
-    if not isinstance(center, tuple):
+    if isinstance(center, str):
         check_name("center", center, Literal["uniform", "examples"])
+    elif not isinstance(center, tuple):
+        raise ValueError(  # noqa: TRY004 (every refusal of a rule is a ValueError)
+            "center must be 'uniform', 'examples' or a tuple of positive numbers, one for each "
+            f"client, got {center!r}."
+        )
     elif not center or not all(0.0 < share < np.inf for share in center):
         raise ValueError(f"center must be positive numbers, one for each client, got {center}.")
 
@@ -71,7 +76,8 @@ def center_weights(center: Center, num_examples: Vector, client_ids: Sequence[in
                 f"rule.center has {len(center)} numbers and none for client {strangers[0]}; give "
                 "one for every client."
             )
-        shares = np.array([center[client] for client in client_ids])
+        shares = np.array([center[client] for client in client_ids], dtype=np.float64)
+        shares /= shares.max(initial=np.finfo(np.float64).tiny)
         return shares / shares.sum()
     counts = nonnegative("num_examples", num_examples)
     with np.errstate(over="ignore"):

@@ -77,10 +77,8 @@ def aggregate(cohort: Cohort, weighing: Weighing) -> Aggregate:
     Sums are in float64; the direction has the dtype of the updates, and ‖d‖ and ⟨g_i, d⟩ are taken
     of that very vector, so that they speak of the step the server really makes.
     """
-    m, updates = len(cohort.client_ids), cohort.updates
-    for name in ("weights", "lam"):
-        if (shape := np.shape(getattr(weighing, name))) != (m,):
-            raise ValueError(f"A rule must give {m} {name}, one for each client, got {shape}.")
+    updates = cohort.updates
+    _check(weighing, cohort)
     direction = weighing.direction
     if direction is None:
         direction = updates.combine(weighing.weights)
@@ -98,3 +96,26 @@ def aggregate(cohort: Cohort, weighing: Weighing) -> Aggregate:
         inner=updates.inner(direction),
         dropped=weighing.dropped,
     )
+
+
+def _check(weighing: Weighing, cohort: Cohort) -> None:
+    """Refuse what cannot be meant: a rule may be anybody's."""
+    m = len(cohort.client_ids)
+    for name in ("weights", "lam"):
+        values = np.asarray(getattr(weighing, name))
+        if values.shape != (m,):
+            raise ValueError(
+                f"A rule must give {m} {name}, one for each client, got {values.shape}."
+            )
+        if values.dtype.kind not in "iuf" or not np.isfinite(values).all():
+            raise ValueError(f"The {name} of a rule must be finite numbers, got {values}.")
+    if isinstance(weighing.gap, bool | str) or not float(weighing.gap) >= 0.0:
+        raise ValueError(f"The gap of a rule must be zero or positive, got {weighing.gap!r}.")
+    strangers = [client for client in weighing.dropped if client not in cohort.client_ids]
+    if strangers:
+        raise ValueError(f"A rule dropped {strangers[0]!r}, which is not in the cohort.")
+    direction: object = weighing.direction
+    if direction is not None and not (
+        isinstance(direction, np.ndarray) and direction.dtype.kind == "f"
+    ):
+        raise ValueError("The direction of a rule must be an array of floats.")

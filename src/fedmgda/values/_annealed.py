@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import final
 
@@ -25,12 +26,14 @@ class Annealed:
     power: float = 0.5
 
     def __post_init__(self) -> None:
-        if not self.power >= 0.0:
-            raise ValueError(f"power must be zero or positive, got {self.power}.")
+        for name in ("first", "power"):
+            value = getattr(self, name)
+            if not 0.0 <= value < math.inf:
+                raise ValueError(f"{name} must be zero or positive, and finite, got {value}.")
 
     def __call__(self, round_num: int) -> float:
         """Return the value in a round."""
-        return self.first / round_num**self.power
+        return self.first * float(round_num) ** -self.power
 
 
 def value_at(value: float | Annealed, round_num: int) -> float:

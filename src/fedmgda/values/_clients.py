@@ -129,10 +129,12 @@ def flat_vector(layout: Iterable[Tensor], arrays: Mapping[str, NDArray[Any]]) ->
         if array.shape != tensor.shape and not array.size == math.prod(tensor.shape) == 1:
             raise ValueError(f"the tensor {name!r} has shape {array.shape}, not {tensor.shape}")
         if tensor.start is not None:
-            if array.dtype.kind != "f" or not np.isfinite(array).all():
+            with np.errstate(over="ignore"):
+                piece = array.reshape(-1).astype(np.float32)
+            if array.dtype.kind != "f" or not np.isfinite(piece).all():
                 raise ValueError(f"the tensor {name!r} holds what is no finite number")
-            pieces[tensor.start] = array.reshape(-1)
-    return np.concatenate([pieces[start] for start in sorted(pieces)]).astype(np.float32)
+            pieces[tensor.start] = piece
+    return np.concatenate([pieces[start] for start in sorted(pieces)])
 
 
 @final

@@ -87,11 +87,13 @@ class Cohort:
             "updates": _updates("updates", updates, m),
             "num_examples": _column("num_examples", num_examples, m),
             "losses": _column("losses", losses, m),
-            "failures": tuple(failures),
-            "local_losses": _column("local_losses", local_losses, m),
+            "failures": _failures(failures),
+            "local_losses": local_losses
+            if local_losses is None
+            else _column("local_losses", local_losses, m),
             "buffers": None if buffers is None else _matrix("buffers", buffers, m),
             "gradients": None if gradients is None else _updates("gradients", gradients, m),
-            "before": _column("before", before, m),
+            "before": None if before is None else _column("before", before, m),
         }
         for name, part in parts.items():
             object.__setattr__(self, name, part)
@@ -148,9 +150,15 @@ def _matrix(name: str, value: ArrayLike, num_rows: int) -> Matrix:
     return array
 
 
-def _column(name: str, value: ArrayLike | None, num_rows: int) -> Vector | None:
-    if value is None:
-        return None
+def _failures(values: Iterable[Failure]) -> tuple[Failure, ...]:
+    failures = tuple(values)
+    for value in failures:
+        if not isinstance(value, Failure):
+            raise ValueError(f"failures must be Failure values, got {value!r}.")  # noqa: TRY004
+    return failures
+
+
+def _column(name: str, value: ArrayLike, num_rows: int) -> Vector:
     array = _numbers(name, value)
     if array.shape == (num_rows,):
         return array

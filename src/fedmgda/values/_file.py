@@ -69,14 +69,17 @@ class FileUpdates:
     @classmethod
     def write(cls, path: Path, rows: Iterable[Vector], num_columns: int) -> Self:
         """Write rows one by one, as they arrive, and return them as updates."""
-        dtype = np.dtype(np.float32)
+        dtype: np.dtype[Any] | None = None
         with path.open("xb") as file:
             for row in rows:
-                if row.shape != (num_columns,):
-                    raise ValueError(f"A row must have shape ({num_columns},), got {row.shape}.")
-                dtype = row.dtype
+                dtype = dtype or row.dtype
+                if row.shape != (num_columns,) or row.dtype != dtype:
+                    raise ValueError(
+                        f"A row must be {dtype} of shape ({num_columns},), got {row.dtype} of "
+                        f"shape {row.shape}."
+                    )
                 file.write(np.ascontiguousarray(row).data)
-        return cls(path, num_columns, dtype)
+        return cls(path, num_columns, dtype or np.float32)
 
     def norms(self) -> Vector:
         """Return ‖g_i‖, of shape `(m,)`."""

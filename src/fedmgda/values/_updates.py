@@ -72,7 +72,9 @@ class DenseUpdates:
     def __init__(self, rows: Matrix) -> None:
         if rows.ndim != 2:
             raise ValueError(f"updates must have shape (m, d), got {rows.shape}.")
-        self.rows = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
+        floating = rows.dtype in (np.float32, np.float64)
+        self.rows = rows.view() if floating else rows.astype(np.float64)
+        self.rows.flags.writeable = False
         self.num_rows, self.num_columns = rows.shape
         self.dtype = self.rows.dtype
         self._products: Products | None = None

@@ -84,6 +84,18 @@ def test_a_random_attack_draws_the_same_for_the_same_seed_round_and_client():
     assert len({*drawn(3, 1), *drawn(3, 2), *drawn(4, 1)}) == 7, "all differ but the honest one"
 
 
+def test_an_attack_that_returns_something_else_is_refused():
+    class Nothing(Attack):
+        clients = (0,)
+
+        def tamper(self, _cohort, _params, _generator):
+            return None
+
+    attacked = under_attack(lambda *_: COHORT, Nothing(), seed=0)
+    with pytest.raises(SpecError, match="tamper of the attack Nothing must return a Cohort"):
+        attacked(MODEL, (0, 1, 2), 1)
+
+
 def test_an_attack_on_updates_needs_them_in_memory(tmp_path):
     updates = FileUpdates.write(tmp_path / "rows", COHORT.updates.rows, 2)
     with pytest.raises(SpecError, match="needs them in memory"):

@@ -2,6 +2,7 @@
 
 import tomllib
 from dataclasses import fields
+from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +24,7 @@ def spec_of(**tables):
 
 
 def rule_of(names=NAMES, **table):
-    return build_rule(spec_of(rule=table), names)
+    return build_rule(spec_of(rule=table), SimpleNamespace(num_clients=3, client_names=names))
 
 
 def test_the_spec_has_a_key_for_every_option_of_every_rule_and_no_other():
@@ -53,9 +54,34 @@ def test_a_center_by_name_goes_to_the_clients_of_those_names():
     assert rule_of(name="fedavg", center=[1, 2, 3]).center == (1.0, 2.0, 3.0)
 
 
+def test_where_clients_have_no_names_they_go_by_number():
+    rule = rule_of(None, name="fedmgda+", center={"2": 3, "0": 1, "1": 2})
+    assert rule.center == (1.0, 2.0, 3.0)
+    constraints = [{"clients": [2], "at_most": 0.5}]
+    assert rule_of(None, name="fedmgda+", constraints=constraints).constraints == (
+        Constraint(coefficients=((2, 1.0),), at_most=0.5),
+    )
+
+
+@pytest.mark.parametrize("client", ["north", "-1", "3", "99999999999999999999"])
+def test_a_client_that_there_is_not_stands_for_nobody(client):
+    for options in (
+        {"center": {"0": 1.0, "1": 1.0, "2": 1.0, client: 1.0}},
+        {"constraints": [{"clients": [client], "at_most": 0.1}]},
+    ):
+        with pytest.raises(SpecError, match=r"names a client .* that there is not"):
+            rule_of(None, name="fedmgda+", **options)
+
+
+def test_a_client_is_named_once():
+    with pytest.raises(SpecError, match=r"rule.center names a client twice"):
+        rule_of(name="fedmgda+", center={"north": 1, "0": 2, "south": 1, "7": 1})
+
+
 @pytest.mark.parametrize(
     ("center", "sentence"),
     [
+        ([1.0, 2.0], "rule.center has 2 numbers for 3 clients; give one for each"),
         ({"north": 1.0, "south": 1.0}, "rule.center has no number for client '7'"),
         ({"north": 1.0, "suth": 1.0, "7": 1.0}, "a client 'suth' that there is not; did you mean"),
         ({"north": "x", "south": 1.0, "7": 1.0}, "rule.center.north must be a finite number"),
@@ -112,7 +138,7 @@ def test_epsilon_falls_with_the_rounds():
     [
         ({"first": 1.5}, r"rule.epsilon.first must lie in \[0, 1\], got 1.5"),
         ({"power": 1.0}, "rule.epsilon needs the key 'first'"),
-        ({"first": 1.0, "power": -1.0}, "rule.epsilon.power must be zero or positive"),
+        ({"first": 1.0, "power": -1.0}, "rule.epsilon.power must be zero or positive, and finite"),
         ({"first": 1.0, "pwer": 1.0}, "There is no key 'rule.epsilon.pwer'; did you mean"),
     ],
 )

@@ -109,6 +109,38 @@ def test_a_run_folder_is_written_read_and_gone_on_with(tmp_path):
         fedmgda.train(module(), arrays(), rounds=5, out=tmp_path / "run")
 
 
+def test_a_finished_folder_is_that_of_the_same_arrays_weights_and_rule(tmp_path):
+    out = tmp_path / "run"
+    fedmgda.train(module(), arrays(), rounds=2, rule=FedMGDA(), out=out)
+    with pytest.raises(StoreError, match="The data is not what the run"):
+        fedmgda.train(module(), arrays(seed=1), rounds=2, rule=FedMGDA(), out=out)
+    torch.manual_seed(4)
+    for model, rule in ((nn.Sequential(nn.Linear(3, 2)), FedMGDA()), (module(), FedAvg())):
+        with pytest.raises(StoreError, match="already holds a run of another spec"):
+            fedmgda.train(model, arrays(), rounds=2, rule=rule, out=out)
+
+
+def test_a_function_that_gives_the_same_module_every_time_trains_all_the_same():
+    model = module()
+    shared = fedmgda.train(lambda: model, arrays(), rounds=2)
+    own = fedmgda.train(model, arrays(), rounds=2)
+    np.testing.assert_array_equal(shared.history.norm, own.history.norm)
+    assert (shared.history.norm > 0).all()
+    assert shared.model is not model
+
+
+def test_one_score_with_a_loss_of_its_own_needs_no_classes(tmp_path):
+    def loss(outputs, targets):
+        return nn.functional.binary_cross_entropy_with_logits(
+            outputs.squeeze(1), targets.float(), reduction="none"
+        )
+
+    training = LocalTraining(loss=loss)
+    result = fedmgda.train(module(1), arrays(), rounds=2, training=training, out=tmp_path / "run")
+    assert np.isnan(result.history.accuracies).all()
+    assert result.run.predictions() is None
+
+
 def test_other_arrays_or_another_run_are_not_gone_on_with(tmp_path):
     fedmgda.train(module(), arrays(), rounds=2, out=tmp_path / "run")
     (tmp_path / "run" / "DONE").unlink()
@@ -150,6 +182,13 @@ def test_functions_and_falling_steps_are_written_down(tmp_path):
         ({"data": {"x": (np.ones((3, 2)), np.ones((3, 1)))}}, "data of client x has features"),
         ({"data": [1, 2]}, "data must be a pair of features and targets for each client"),
         ({"model": 3}, "model must be a torch module or a function"),
+        ({"model": lambda: 3}, "model"),
+        ({"model": nn.Linear(3, 1)}, "must return scores of shape"),
+        ({"model": nn.Linear(5, 2)}, "model"),
+        ({"seed": -1}, "seed must be a whole number, zero or positive, got -1"),
+        ({"data": [(np.ones((5, 3)), np.array(["a"] * 5))]}, "both must be real numbers"),
+        ({"data": [*arrays(), *arrays(classes=False)]}, "whole numbers as targets of some"),
+        ({"data": None}, "data must be a pair of features and targets"),
         ({"rule": "fedavgg"}, "did you mean 'fedavg'"),
         ({"rounds": 0}, "rounds must be at least 1"),
         ({"per_round": 9}, "clients.per_round = 9 is more than the number of clients, 4"),

@@ -36,6 +36,15 @@ def test_a_loaded_state_can_be_worked_with(tmp_path):
     loaded.params[0] = 5.0
 
 
+def test_a_state_reads_back_however_it_lies_in_memory(tmp_path):
+    turned = np.arange(12.0).reshape(3, 4).T
+    state = {"turned": turned, "single": np.array(3.0), "every second": np.arange(9.0)[::2]}
+    server = ServerState(round_num=1, params=np.ones(3, np.float32), rule_state=state)
+    found = load_checkpoint(save_checkpoint(server, tmp_path)).rule_state
+    for name, array in state.items():
+        np.testing.assert_array_equal(found[name], array)
+
+
 def test_the_newest_two_are_kept(tmp_path):
     for round_num in range(1, 6):
         save_checkpoint(state(round_num), tmp_path)

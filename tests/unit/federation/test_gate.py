@@ -97,7 +97,16 @@ def test_a_client_counts_once_and_only_if_it_was_asked():
     assert [failure.reason for failure in failures] == [
         "duplicate reply",
         "not asked in this round",
+        "no reply",
+        "no reply",
     ]
+
+
+def test_a_client_that_is_in_neither_list_is_missed():
+    kept = cohort().select(np.array([True, False, True]))
+    good, failures = admit(kept, PARAMS, (0, 1, 2))
+    assert good.client_ids == (0, 2)
+    assert reasons(failures) == {1: "no reply"}
 
 
 @pytest.mark.parametrize("updates", [np.zeros((3, 1)), np.zeros((3, 3), np.float32)])

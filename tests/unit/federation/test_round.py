@@ -116,6 +116,42 @@ def test_a_rule_that_needs_rows_gets_them_and_is_refused_where_there_are_none(tm
         run_round(federation, initial_state(federation, START))
 
 
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (None, "must return a Weighing and a state"),
+        ((1, {}), "must return a Weighing and a state"),
+        ((Weighing(weights=np.ones(3), lam=np.ones(3)), {"seen": 0}), "a dict of arrays"),
+        ((Weighing(weights=np.ones(3), lam=np.ones(3)), {7: np.ones(1)}), "a dict of arrays"),
+        ((Weighing(weights=np.ones(2), lam=np.ones(3)), {}), "raised ValueError: A rule must give"),
+        (SystemExit(0), "raised SystemExit: 0 in round 1"),
+        (KeyError("x"), "raised KeyError: 'x' in round 1"),
+    ],
+)
+def test_an_answer_that_is_none_is_refused_in_one_sentence(answer, sentence):
+    class Own(Rule):
+        def weigh(self, _cohort, _state, _round_num):
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
+    federation = partial_federation(Own())
+    with pytest.raises(SpecError, match=sentence):
+        run_round(federation, initial_state(federation, START))
+
+
+def test_nobody_out_there_can_write_to_the_servers_model():
+    def grab(params, client_ids, round_num):
+        cohort = honest.train_cohort(params, client_ids, round_num)
+        params[:] = 0.0
+        return cohort
+
+    honest = partial_federation(FedAvg())
+    server, _ = run_round(replace(honest, train_cohort=grab), initial_state(honest, START))
+    expected, _ = run_round(honest, initial_state(honest, START))
+    np.testing.assert_array_equal(server.params, expected.params)
+
+
 @every_rule
 def test_updates_in_a_file_give_the_same_bits_as_updates_in_memory(rule, tmp_path):
     def filed(cohort):

@@ -44,7 +44,7 @@ def test_an_annealed_epsilon_is_that_epsilon_in_each_round(cohort):
     falling = FedMGDA(epsilon=Annealed(first=0.9, power=1.0))
     for round_num in (1, 3, 10):
         lam = falling.weigh(cohort, {}, round_num)[0].lam
-        fixed = FedMGDA(epsilon=0.9 / round_num).weigh(cohort, {}, 1)[0].lam
+        fixed = FedMGDA(epsilon=falling.epsilon(round_num)).weigh(cohort, {}, 1)[0].lam
         np.testing.assert_array_equal(lam, fixed)
 
 
@@ -55,9 +55,21 @@ def test_one_over_eta_follows_the_clients_step():
     np.testing.assert_array_equal(weights, QFedAvg(client_lr=0.2).weigh(cohort, {}, 1)[0].weights)
 
 
+def test_a_steep_fall_ends_at_zero():
+    assert Annealed(first=1.0, power=700.0)(3) == 0.0
+    for first in (np.nan, np.inf, -1.0):
+        with pytest.raises(ValueError, match="first must be zero or positive, and finite"):
+            Annealed(first=first)
+
+
+def test_huge_numbers_are_shares_too():
+    lam0 = center_weights((1e308, 1e308, 1e307), np.ones(3), client_ids=(0, 1, 2))
+    np.testing.assert_allclose(lam0, np.array([10, 10, 1]) / 21)
+
+
 def test_a_number_does_not_fall():
     assert [value_at(0.3, t) for t in (1, 9)] == [0.3, 0.3]
-    with pytest.raises(ValueError, match="power must be zero or positive, got -1"):
+    with pytest.raises(ValueError, match="power must be zero or positive, and finite, got -1"):
         Annealed(first=1.0, power=-1)
     with pytest.raises(ValueError, match=r"epsilon must lie in \[0, 1\], got 2"):
         FedMGDA(epsilon=Annealed(first=2.0))

@@ -70,6 +70,17 @@ def test_a_tensor_that_is_no_array_is_refused_with_what_torch_says():
         cohort(updates=torch.tensor(ROWS, requires_grad=True))
 
 
+@pytest.mark.parametrize("field", ["num_examples", "losses"])
+def test_a_part_that_every_rule_may_read_cannot_be_missing(field):
+    with pytest.raises(ValueError, match=f"{field} must"):
+        cohort(**{field: None})
+
+
+def test_failures_are_failures():
+    with pytest.raises(ValueError, match="failures must be Failure values, got 3"):
+        cohort(failures=(3,))
+
+
 def test_nobody_is_a_cohort_too():
     empty = cohort(client_ids=(), updates=[], num_examples=[], losses=[])
     assert (empty.client_ids, empty.updates.num_rows) == ((), 0)

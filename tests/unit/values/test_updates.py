@@ -57,6 +57,14 @@ def test_the_gram_matrices_are_those_of_the_solver():
         np.testing.assert_array_equal(updates.normalized_gramian()[0], normalized_gramian(rows)[0])
 
 
+def test_nobody_writes_to_updates_that_were_sent():
+    sent = np.ones((2, 3))
+    with pytest.raises(ValueError, match="read-only"):
+        DenseUpdates(sent).rows[0] = 0.0
+    with pytest.raises(ValueError, match=r"direction must have shape \(3,\), got \(2,\)"):
+        DenseUpdates(sent).inner(np.ones(2))
+
+
 def test_rows_that_no_rule_may_use_are_named(tmp_path):
     rows = np.array([[1.0, 1.0], [np.nan, np.inf], [-np.inf, np.inf], [1e200, 0.0]])
     for updates in (DenseUpdates(rows), FileUpdates.write(tmp_path / "rows", rows, 2)):
@@ -70,8 +78,10 @@ def test_a_file_of_something_else_is_refused(tmp_path):
     (tmp_path / "rows").write_bytes(b"12345")
     with pytest.raises(ValueError, match="must hold rows of 2 numbers of type float32 or float64"):
         FileUpdates(tmp_path / "rows", 2)
-    with pytest.raises(ValueError, match=r"A row must have shape \(3,\), got \(2,\)"):
+    with pytest.raises(ValueError, match=r"A row must be float64 of shape \(3,\), got"):
         FileUpdates.write(tmp_path / "more", [np.ones(2)], 3)
+    with pytest.raises(ValueError, match=r"A row must be float64 of shape .* got float32"):
+        FileUpdates.write(tmp_path / "mixed", [np.ones(2), np.ones(2, np.float32)], 2)
     with pytest.raises(FileExistsError):
         FileUpdates.write(tmp_path / "rows", [np.ones(2)], 2)
 
@@ -87,6 +97,12 @@ def test_a_file_that_is_cut_while_it_is_used_is_noticed(tmp_path):
     ("weighing", "sentence"),
     [
         (Weighing(weights=np.ones(3), lam=np.ones(2)), "A rule must give 2 weights"),
+        (Weighing(weights=np.ones(2), lam=np.array([1.0, np.nan])), "must be finite numbers"),
+        (Weighing(weights=np.ones(2) * 1j, lam=np.ones(2)), "must be finite numbers"),
+        (Weighing(weights=np.ones(2), lam=np.ones(2), gap="x"), "The gap of a rule must be zero"),
+        (Weighing(weights=np.ones(2), lam=np.ones(2), gap=np.nan), "The gap of a rule must be"),
+        (Weighing(weights=np.ones(2), lam=np.ones(2), dropped=(9,)), "A rule dropped 9, which is"),
+        (Weighing(weights=np.ones(2), lam=np.ones(2), direction=[1.0, 2.0]), "array of floats"),
         (Weighing(weights=np.ones(2), lam=np.ones(1)), "A rule must give 2 lam"),
         (
             Weighing(weights=np.ones(2), lam=np.ones(2), direction=np.ones(5)),
