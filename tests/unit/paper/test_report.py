@@ -25,6 +25,7 @@ from fedmgda.paper import (
 from fedmgda.paper._comparison import compare
 from fedmgda.paper._metrics import measure
 from fedmgda.paper._result import by_cell, read_results
+from runs import mark_finished
 from tiny import run_tiny
 
 SETTING = Setting(seeds=2)
@@ -272,11 +273,11 @@ def test_an_unfinished_row_is_shown_as_far_as_it_came_and_not_compared(study, fo
     copy_unfinished(study, folder, tmp_path)
     for run in plan_study(study, SETTING):
         if run.cell["variant"] != "FedAvg":
-            (tmp_path / run.folder_name / "DONE").touch()
+            mark_finished(tmp_path / run.folder_name)
     results = read_results(plan_study(study, SETTING), tmp_path)
     groups = {dict(cell)["variant"]: group for cell, group in by_cell(results).items()}
     assert [r.done for r in groups["FedAvg"]] == [False, False]
-    (tmp_path / groups["FedAvg"][1].run.folder_name / "DONE").touch()
+    mark_finished(tmp_path / groups["FedAvg"][1].run.folder_name)
     results = read_results(plan_study(study, SETTING), tmp_path)
     assert [r.run.seed for r in by_cell(results)[("variant", "FedAvg"),]] == [2]
 
@@ -285,7 +286,7 @@ def test_a_row_with_fewer_seeds_than_asked_for_is_named(study, folder, tmp_path)
     copy_unfinished(study, folder, tmp_path)
     for run in plan_study(study, SETTING):
         if (run.cell["variant"], run.seed) != ("FedAvg", 2):
-            (tmp_path / run.folder_name / "DONE").touch()
+            mark_finished(tmp_path / run.folder_name)
     lines = write_report(study, SETTING, tmp_path).lines
     (named,) = [text for text in preamble(study, SETTING, lines) if "asked for" in text]
     assert "Fewer have results in FedAvg (1): " in named
@@ -317,7 +318,7 @@ def test_unfinished_runs_are_published_only_where_none_is_finished(study, folder
         return facts["runs_finished"], sum(file.suffix == ".xz" for file in files)
 
     assert published_runs() == (0, 6)
-    (tmp_path / "runs" / run.folder_name / "DONE").touch()
+    mark_finished(tmp_path / "runs" / run.folder_name)
     assert published_runs() == (1, 1)
 
 
