@@ -166,7 +166,8 @@ class EvaluationSpec:
     """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last.
 
     Who improved is measured in every `improved_every`-th round: two more passes over the training
-    data of all participants.
+    data of all participants. Where `select` says so, the model that is kept is the one with the
+    best validation score, and `patience` ends a run that finds no better one.
     """
 
     every: int = _number(10, low=1)
@@ -175,6 +176,8 @@ class EvaluationSpec:
     improved: bool = True
     improved_every: int = _number(1, low=1)
     pareto: bool = False
+    select: Literal["loss", "accuracy"] | None = None
+    patience: int | None = _number(None, low=1)
 
     def is_due(self, round_num: int, rounds: int) -> bool:
         """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""
