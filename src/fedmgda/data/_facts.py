@@ -11,6 +11,7 @@ from fedmgda.data._fingerprint import fingerprint
 from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
+    from fedmgda._types import Vector
     from fedmgda.data._federated import FederatedData
     from fedmgda.values import Tensor
 
@@ -20,7 +21,7 @@ _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFacts:
-    """Return sizes, rows and fingerprint of the data.
+    """Return sizes, rows, sums of the targets and fingerprint of the data.
 
     Args:
         data: The data of all clients.
@@ -33,4 +34,13 @@ def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFa
         fingerprint=fingerprint(data),
         layout=layout,
         num_classes=data.num_classes,
+        target_sums=_target_sums(data),
     )
+
+
+def _target_sums(data: FederatedData) -> Vector:
+    targets = data.targets[np.concatenate([np.empty(0, np.int64), *data.train])]
+    if data.num_classes is not None:
+        return np.bincount(targets, minlength=data.num_classes).astype(np.float64)
+    values = targets.astype(np.float64)
+    return np.array([len(values), values.sum(), (values**2).sum()])

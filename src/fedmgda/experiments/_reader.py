@@ -17,7 +17,11 @@ from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
 from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
-from fedmgda.experiments._partition import is_same_partition, partition_sizes
+from fedmgda.experiments._partition import (
+    is_same_partition,
+    partition_sizes,
+    partition_target_sums,
+)
 from fedmgda.experiments._records import (
     EVALUATIONS,
     GRAM,
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedmgda._types import Vector
     from fedmgda.data import FederatedData
     from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
 
@@ -221,6 +226,11 @@ class Run:
         sizes = self._parsed(PARTITION, partition_sizes)
         names = [client.name for client in self.summary.clients] if self.finished else None
         return client_results(self.rounds, self.evaluations[-1], sizes, names)
+
+    @cached_property
+    def target_sums(self) -> Vector | None:
+        """Sums of the training targets, as `ClientFacts` has them; None where not known."""
+        return self._parsed(PARTITION, partition_target_sums)
 
     def gram(self, round_num: int) -> Gram | None:
         """Return the inner products of the updates of a round; None where they were not kept."""
