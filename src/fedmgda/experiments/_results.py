@@ -32,7 +32,8 @@ __all__ = [
     "read_predictions",
 ]
 
-_HEAD = ["client", *(f.name for f in fields(ClientResult) if f.name != "client_id")]
+_COLUMNS = [f.name for f in fields(ClientResult) if f.name != "metrics"]
+_HEAD = ["client", *(name for name in _COLUMNS if name != "client_id")]
 _MANY_CLASSES = 32  # of more than these, probabilities are not kept
 
 
@@ -122,12 +123,13 @@ def read_predictions(content: bytes) -> RowPredictions:
 
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:
     """Return a table of all clients; what is not known is an empty cell."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(_HEAD)
+    text, metrics = io.StringIO(), list(clients[0].metrics) if clients else []
+    csv.writer(text, lineterminator="\n").writerow([*_HEAD, *metrics])
     # Texts are quoted, so that no name can look like the end of a line.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for client in clients:
-        values = [getattr(client, f.name) for f in fields(ClientResult)]
+        values = [getattr(client, name) for name in _COLUMNS]
+        values += [client.metrics[name] for name in metrics]
         writer.writerow(["" if v is None or v != v else v for v in values])  # noqa: PLR0124 (NaN)
     return text.getvalue().encode()
 
@@ -142,7 +144,8 @@ def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
         head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    if head != _HEAD or any(len(row) != len(head) for row in rows):
+    metrics = head[len(_HEAD) :]
+    if head[: len(_HEAD)] != _HEAD or any(len(row) != len(head) for row in rows):
         raise ValueError("it has other columns")
     return tuple(
         ClientResult(
@@ -154,6 +157,10 @@ def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
             test_accuracy=float(row[5] or math.nan),
             test_loss=float(row[6] or math.nan),
             rounds=int(row[7]),
+            metrics={
+                name: float(cell or math.nan)
+                for name, cell in zip(metrics, row[len(_HEAD) :], strict=True)
+            },
         )
         for row in rows
     )

@@ -21,6 +21,7 @@ from fedmgda.experiments._measure import client_results, evaluation_row, round_r
 from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
 from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
+from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.experiments._validation import (
     check_validation,
@@ -170,9 +171,11 @@ class _Run:
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
+        predictions = self._predictions(model)
+        summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
             MODEL: model_bytes(model, facts.layout),
-            PREDICTIONS: self._predictions(model),
+            PREDICTIONS: predictions if self._spec.records.predictions else None,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
         }
@@ -181,7 +184,7 @@ class _Run:
             self._folder.finish(results)
 
     def _predictions(self, model: Vector) -> bytes | None:
-        if not self._spec.records.predictions:
+        if not self._spec.records.predictions and self._spec.evaluation.metrics is None:
             return None
         found = self._evaluated(model, predictions=True).predictions
         return None if found is None else predictions_bytes(found, self._clients.facts.num_classes)

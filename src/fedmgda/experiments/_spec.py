@@ -167,7 +167,9 @@ class EvaluationSpec:
 
     Who improved is measured in every `improved_every`-th round: two more passes over the training
     data of all participants. Where `select` says so, the model that is kept is the one with the
-    best validation score, and `patience` ends a run that finds no better one.
+    best validation score, and `patience` ends a run that finds no better one. What is measured of
+    the trained model beside loss and accuracy is `metrics`: "auto" is what goes with the task, and
+    the first is the one whose fairness is told.
     """
 
     every: int = _number(10, low=1)
@@ -178,6 +180,7 @@ class EvaluationSpec:
     pareto: bool = False
     select: Literal["loss", "accuracy"] | None = None
     patience: int | None = _number(None, low=1)
+    metrics: Literal["auto"] | tuple[str, ...] | None = None
 
     def is_due(self, round_num: int, rounds: int) -> bool:
         """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""
