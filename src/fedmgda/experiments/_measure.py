@@ -71,6 +71,7 @@ def round_row(
         sacrificed=aggregate.sacrificed if aggregate else None,
         dropped=aggregate.dropped if aggregate else None,
         held=False,
+        stalled=aggregate.stalled if aggregate else None,
     )
 
 

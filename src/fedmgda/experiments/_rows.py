@@ -76,10 +76,10 @@ class RoundRow:
         gap: The duality gap of the problem λ solves.
         inner: Of shape `(m,)`: ⟨g_i, d⟩.
         min_inner: The least of them.
-        sacrificed: The clients whose ⟨g_i, d⟩ is negative.
+        sacrificed: The clients whose ⟨g_i, d⟩ is negative beyond rounding; nobody in a stall.
         dropped: The clients whose update was zero and that the rule left out.
         held: Whether a step was refused because somebody's loss would have risen.
-        stalled: Whether the hull of the updates contains zero; None where nobody looked.
+        stalled: Whether the updates cancel, so that d points nowhere; None where nobody looked.
         gram: Where the Gram matrix of the updates lies; None where it was not kept.
         previous: The sha256 of all bytes of the file before this line.
     """
