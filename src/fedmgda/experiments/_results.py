@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,9 @@ __all__ = [
     "read_predictions",
 ]
 
-_HEAD = ["client", *(f.name for f in fields(ClientResult) if f.name != "client_id")]
+_COLUMNS = {("client" if f.name == "client_id" else f.name): f for f in fields(ClientResult)}
+_HEAD = list(_COLUMNS)
+_ALWAYS = [name for name, about in _COLUMNS.items() if about.default is MISSING]
 _MANY_CLASSES = 32  # of more than these, probabilities are not kept
 
 
@@ -133,7 +135,7 @@ def clients_csv(clients: Sequence[ClientResult]) -> bytes:
 
 
 def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
-    """Return the clients of such a table.
+    """Return the clients of such a table; columns that earlier versions had not may be missing.
 
     Raises:
         ValueError: If it is not such a table.
@@ -142,21 +144,24 @@ def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
         head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    if head != _HEAD or any(len(row) != len(head) for row in rows):
+    known = set(head) <= _COLUMNS.keys() and len(set(head)) == len(head)
+    if not known or head[: len(_ALWAYS)] != _ALWAYS or any(len(row) != len(head) for row in rows):
         raise ValueError("it has other columns")
+    columns = [_COLUMNS[name] for name in head]
     return tuple(
-        ClientResult(
-            client_id=int(row[0]),
-            name=row[1] or None,
-            train_examples=int(row[2]),
-            validation_examples=int(row[3]),
-            test_examples=int(row[4]),
-            test_accuracy=float(row[5] or math.nan),
-            test_loss=float(row[6] or math.nan),
-            rounds=int(row[7]),
-        )
+        ClientResult(**{f.name: _cell(f, text) for f, text in zip(columns, row, strict=True)})
         for row in rows
     )
+
+
+def _cell(column: Field[Any], text: str) -> Any:
+    """Read a cell by the type of its column; an empty one is NaN or None, where that may be."""
+    kind, _, empty = str(column.type).partition(" | ")
+    if not text and empty:
+        return None
+    if kind == "str":
+        return text
+    return float(text or math.nan) if kind == "float" else int(text)
 
 
 def _safetensors() -> Any:

@@ -186,7 +186,8 @@ class Summary:
         pareto_residual: Of the last evaluation, where it was asked for.
         improved: The mean share of improved participants over the rounds that measured it.
         improved_last_50: The same over the last 50 rounds.
-        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative.
+        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative, beyond rounding.
+        rounds_stalled: In how many rounds the updates cancelled; None where nobody looked.
         rounds_failed: In how many rounds the model did not move.
         quarantined: How many replies did not count.
         dropped: How many updates were zero and left out.
@@ -203,6 +204,7 @@ class Summary:
     rounds_failed: int
     quarantined: int
     dropped: int
+    rounds_stalled: int | None = None
     clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
 
 
@@ -220,6 +222,9 @@ class ClientResult:
         test_accuracy: At the last evaluation; NaN where there is none.
         test_loss: At the last evaluation; NaN where there is none.
         rounds: In how many rounds its update counted.
+        rounds_sacrificed: In how many of them the step went against it, to first order.
+        rounds_stalled: In how many of them the updates cancelled and nobody could be served.
+            Like everything with a default, None in tables from before it was counted.
     """
 
     client_id: int
@@ -230,6 +235,8 @@ class ClientResult:
     test_accuracy: float
     test_loss: float
     rounds: int
+    rounds_sacrificed: int | None = None
+    rounds_stalled: int | None = None
 
 
 @final
