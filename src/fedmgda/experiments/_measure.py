@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda.experiments._rows import (
+    OF_A_LOSS,
     ClientResult,
     EvaluationRow,
     GroupSummary,
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from fedmgda.values import Evaluation
 
 __all__ = ["client_results", "evaluation_row", "round_row", "summarize"]
-
-
-_OF_A_LOSS = (
-    "num_users", "average", "average_weighted", "std", "variance_unweighted", "variance_weighted",
-    "percentile_5", "percentile_95", "min", "max",
-)  # fmt: skip
 
 
 def round_row(
@@ -177,7 +172,7 @@ def _group(evaluation: Evaluation, rows: list[int]) -> GroupSummary:
         users=len(counted),
         accuracy=_measures(evaluation.accuracies[counted], weights),
         # Worst, best and the indices of fairness take a large value for good.
-        loss=_measures(evaluation.losses[counted], weights, _OF_A_LOSS),
+        loss=_measures(evaluation.losses[counted], weights, OF_A_LOSS),
     )
 
 

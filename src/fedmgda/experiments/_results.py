@@ -32,8 +32,11 @@ __all__ = [
     "read_predictions",
 ]
 
-_COLUMNS = {("client" if f.name == "client_id" else f.name): f for f in fields(ClientResult)}
-_HEAD = list(_COLUMNS)
+_COLUMNS = {
+    ("client" if f.name == "client_id" else f.name): f
+    for f in fields(ClientResult)
+    if f.name != "metrics"
+}
 _ALWAYS = [name for name, about in _COLUMNS.items() if about.default is MISSING]
 _MANY_CLASSES = 32  # of more than these, probabilities are not kept
 
@@ -124,12 +127,13 @@ def read_predictions(content: bytes) -> RowPredictions:
 
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:
     """Return a table of all clients; what is not known is an empty cell."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerow(_HEAD)
+    text, metrics = io.StringIO(), list(clients[0].metrics) if clients else []
+    csv.writer(text, lineterminator="\n").writerow([*_COLUMNS, *metrics])
     # Texts are quoted, so that no name can look like the end of a line.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for client in clients:
-        values = [getattr(client, f.name) for f in fields(ClientResult)]
+        values = [getattr(client, about.name) for about in _COLUMNS.values()]
+        values += [client.metrics[name] for name in metrics]
         writer.writerow(["" if v is None or v != v else v for v in values])  # noqa: PLR0124 (NaN)
     return text.getvalue().encode()
 
@@ -144,12 +148,16 @@ def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
         head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    known = set(head) <= _COLUMNS.keys() and len(set(head)) == len(head)
-    if not known or head[: len(_ALWAYS)] != _ALWAYS or any(len(row) != len(head) for row in rows):
+    complete = head[: len(_ALWAYS)] == _ALWAYS and len(set(head)) == len(head)
+    if not complete or any(len(row) != len(head) for row in rows):
         raise ValueError("it has other columns")
-    columns = [_COLUMNS[name] for name in head]
+    known = {place: _COLUMNS[name] for place, name in enumerate(head) if name in _COLUMNS}
+    metrics = {place: name for place, name in enumerate(head) if place not in known}
     return tuple(
-        ClientResult(**{f.name: _cell(f, text) for f, text in zip(columns, row, strict=True)})
+        ClientResult(
+            **{f.name: _cell(f, row[place]) for place, f in known.items()},
+            metrics={name: float(row[place] or math.nan) for place, name in metrics.items()},
+        )
         for row in rows
     )
 

@@ -6,7 +6,7 @@ A field that format 1 did not have is None in what it wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from fedmgda._types import Vector  # noqa: TC001 (read at run time, as are the others)
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Matrix
 
 __all__ = [
+    "OF_A_LOSS",
+    "ClassResult",
     "ClientResult",
     "EvaluationRow",
     "Gram",
     "GramPlace",
     "GroupSummary",
     "Measures",
+    "MetricsSummary",
     "NamedClient",
     "RoundRow",
     "RowPredictions",
@@ -34,6 +37,12 @@ __all__ = [
 
 Measures: TypeAlias = Mapping[str, float | None]
 """The fields of a `fedmgda.metrics.Fairness`, or some of them, by name."""
+
+OF_A_LOSS = (
+    "num_users", "average", "average_weighted", "std", "variance_unweighted", "variance_weighted",
+    "percentile_5", "percentile_95", "min", "max",
+)  # fmt: skip
+"""Those that take a large value neither for good nor for bad."""
 
 
 @final
@@ -176,6 +185,44 @@ class NamedClient:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClassResult:
+    """What became of the test rows of one class.
+
+    Attributes:
+        name: What the class is called, or its number.
+        rows: How many test rows are of it.
+        found: How many of them the model gives this class.
+        predicted: How many rows of any class the model gives this class.
+    """
+
+    name: str
+    rows: int
+    found: int
+    predicted: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSummary:
+    """The metrics of the trained model on the test rows of the users that do not attack.
+
+    Attributes:
+        pooled: Each metric over all rows; None where it is not defined.
+        over_clients: The metric whose values for single clients `fairness` is about.
+        fairness: The summary of those values over the clients that have one.
+        positive: Of two classes, the one that recall and F1 are about: the rarer in training.
+        classes: Every class.
+    """
+
+    pooled: Mapping[str, float | None]
+    over_clients: str
+    fairness: Measures | None = None
+    positive: str | None = json_field(default=None, omit=True)
+    classes: tuple[ClassResult, ...] = json_field(default=(), omit=True)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """What a finished run is remembered by, `summary.json`.
 
@@ -191,6 +238,7 @@ class Summary:
         rounds_failed: In how many rounds the model did not move.
         quarantined: How many replies did not count.
         dropped: How many updates were zero and left out.
+        metrics: What was measured beside loss and accuracy, where the spec asks for it.
         clients: Every client, where clients have names.
     """
 
@@ -205,6 +253,7 @@ class Summary:
     quarantined: int
     dropped: int
     rounds_stalled: int | None = None
+    metrics: MetricsSummary | None = json_field(default=None, omit=True)  # noqa: RUF009
     clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
 
 
@@ -225,6 +274,7 @@ class ClientResult:
         rounds_sacrificed: In how many of them the step went against it, to first order.
         rounds_stalled: In how many of them the updates cancelled and nobody could be served.
             Like everything with a default, None in tables from before it was counted.
+        metrics: The metrics that the spec asks for, by name; NaN where one is not defined.
     """
 
     client_id: int
@@ -237,6 +287,7 @@ class ClientResult:
     rounds: int
     rounds_sacrificed: int | None = None
     rounds_stalled: int | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @final

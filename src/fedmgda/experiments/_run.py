@@ -20,6 +20,7 @@ from fedmgda.experiments._measure import client_results, evaluation_row, round_r
 from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
 from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
+from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
 from fedmgda.metrics import pareto_residual
@@ -162,9 +163,11 @@ class _Run:
         facts, names = self._clients.facts, self._clients.client_names
         summary = summarize(rounds, self._evaluation, names)
         table = client_results(rounds, self._evaluation, facts.sizes, names)
+        predictions = self._predictions()
+        summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
             MODEL: model_bytes(self._server.model, facts.layout),
-            PREDICTIONS: self._predictions(),
+            PREDICTIONS: predictions if self._spec.records.predictions else None,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
         }
@@ -173,7 +176,7 @@ class _Run:
             self._folder.finish(results)
 
     def _predictions(self) -> bytes | None:
-        if not self._spec.records.predictions:
+        if not self._spec.records.predictions and self._spec.evaluation.metrics is None:
             return None
         found = self._evaluated(self._server, predictions=True).predictions
         return None if found is None else predictions_bytes(found, self._clients.facts.num_classes)

@@ -166,7 +166,8 @@ class EvaluationSpec:
     """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last.
 
     Who improved is measured in every `improved_every`-th round: two more passes over the training
-    data of all participants.
+    data of all participants. What is measured of the trained model beside loss and accuracy is
+    `metrics`: "auto" is what goes with the task, and the first is the one whose fairness is told.
     """
 
     every: int = _number(10, low=1)
@@ -175,6 +176,7 @@ class EvaluationSpec:
     improved: bool = True
     improved_every: int = _number(1, low=1)
     pareto: bool = False
+    metrics: Literal["auto"] | tuple[str, ...] | None = None
 
     def is_due(self, round_num: int, rounds: int) -> bool:
         """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""
