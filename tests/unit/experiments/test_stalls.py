@@ -81,8 +81,7 @@ def test_only_stalls_keep_the_whole_of_a_large_matrix():
 
 def test_a_table_of_clients_from_before_stalls_were_counted_is_read(stalled):
     lines = (stalled / "clients.csv").read_text().splitlines()
-    old = "\n".join(line.rsplit(",", 2)[0] for line in lines).encode()
-    found = read_clients_csv(old)
+    found = read_clients_csv("\n".join(",".join(line.split(",")[:8]) for line in lines).encode())
     assert [client.rounds for client in found] == [6] * 90
     assert {(client.rounds_sacrificed, client.rounds_stalled) for client in found} == {(None, None)}
 
