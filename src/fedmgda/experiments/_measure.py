@@ -71,7 +71,7 @@ def round_row(
 
 
 def evaluation_row(
-    round_num: int, evaluation: Evaluation, malicious: Sequence[int], pareto: float | None
+    round_num: int, evaluation: Evaluation, malicious: Sequence[int], pareto: float | None = None
 ) -> EvaluationRow:
     """Return one line of `evaluations.jsonl`: every user, and the summary over honest users."""
     everyone = list(range(len(evaluation.client_ids)))

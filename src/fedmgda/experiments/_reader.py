@@ -35,9 +35,10 @@ from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import parse_toml
+from fedmgda.experiments._validation import last_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -188,7 +189,7 @@ class Run:
         Raises:
             StoreError: If a line is damaged, or the run is finished and one is missing.
         """
-        return self._rows(ROUNDS, RoundRow, list(range(1, self.spec.rounds + 1)))
+        return self._rows(ROUNDS, RoundRow, lambda _: list(range(1, self._last_round() + 1)))
 
     @cached_property
     def evaluations(self) -> tuple[EvaluationRow, ...]:
@@ -197,8 +198,12 @@ class Run:
         Raises:
             StoreError: If a line is damaged, or the run is finished and one is missing.
         """
-        is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
-        expected = [number for number in range(rounds + 1) if is_due(number, rounds)]
+
+        def expected(rows: Sequence[EvaluationRow]) -> list[int]:
+            is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
+            ended = last_round(self.spec, rows)
+            return [number for number in range(ended + 1) if is_due(number, rounds)]
+
         return self._rows(EVALUATIONS, EvaluationRow, expected)
 
     @cached_property
@@ -309,12 +314,20 @@ class Run:
             )
         return done.files
 
-    def _rows(self, name: str, kind: type[T], expected: list[int]) -> tuple[T, ...]:
+    def _last_round(self) -> int:
+        """Return the round a finished run ended after: what its evaluations say, if it may stop."""
+        if self.spec.evaluation.patience is None:
+            return self.spec.rounds
+        return last_round(self.spec, self.evaluations)
+
+    def _rows(
+        self, name: str, kind: type[T], expected: Callable[[Sequence[T]], list[int]]
+    ) -> tuple[T, ...]:
         finished = self.finished
         digests = self._digests if finished else {}
         rows: list[Any]
         rows, found = read_rows(self.path / name, kind)  # type: ignore[type-var]
-        if finished and [row.round_num for row in rows] != expected:
+        if finished and [row.round_num for row in rows] != expected(rows):
             raise StoreError(
                 f"{self.path} is marked as finished by {DONE}, but lines of its {name} are "
                 f"missing; delete the folder, with {DONE} and the checkpoints in it, and run again."

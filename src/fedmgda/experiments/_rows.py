@@ -147,6 +147,8 @@ class EvaluationRow:
         honest: The summary over the users that do not attack.
         all_users: The summary over everyone, where somebody attacks.
         pareto_residual: min ‖Jλ‖ over the full gradients, where it was asked for.
+        validation_score: The mean loss or accuracy of honest users on their validation splits,
+            where a model is selected by it; None where one of them is not finite.
         failures: The users that could not be evaluated, with the reason.
         previous: The sha256 of all bytes of the file before this line.
     """
@@ -159,6 +161,7 @@ class EvaluationRow:
     honest: GroupSummary
     all_users: GroupSummary | None = json_field("all", default=None, omit=True)  # noqa: RUF009
     pareto_residual: float | None = json_field(default=None, omit=True)
+    validation_score: float | None = json_field(default=None, omit=True)
     failures: tuple[Failure, ...] = json_field(default=(), omit=True)
     previous: str | None = None
 
@@ -227,7 +230,7 @@ class Summary:
     """What a finished run is remembered by, `summary.json`.
 
     Attributes:
-        round_num: The round of the last evaluation.
+        round_num: The round of the model: of the last evaluation, or of the selected one.
         honest: The summary over the users that do not attack.
         all_users: The summary over everyone, where somebody attacks.
         pareto_residual: Of the last evaluation, where it was asked for.
@@ -238,6 +241,9 @@ class Summary:
         rounds_failed: In how many rounds the model did not move.
         quarantined: How many replies did not count.
         dropped: How many updates were zero and left out.
+        selected_round: The round with the best validation score, where a model is selected by it.
+        validation_score: That score; None where the model has none.
+        stopped_early: Whether the run was ended because no better score was found.
         metrics: What was measured beside loss and accuracy, where the spec asks for it.
         clients: Every client, where clients have names.
     """
@@ -253,6 +259,9 @@ class Summary:
     quarantined: int
     dropped: int
     rounds_stalled: int | None = None
+    selected_round: int | None = json_field(default=None, omit=True)
+    validation_score: float | None = json_field(default=None, omit=True)
+    stopped_early: bool | None = json_field(default=None, omit=True)
     metrics: MetricsSummary | None = json_field(default=None, omit=True)  # noqa: RUF009
     clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FederationStalledError, StoreError
@@ -22,17 +23,23 @@ from fedmgda.experiments._results import clients_csv, model_bytes, predictions_b
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
+from fedmgda.experiments._validation import (
+    check_validation,
+    select_model,
+    validation_score,
+    with_selection,
+)
 from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
 from fedmgda.metrics import pareto_residual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Split, Vector
     from fedmgda.experiments._rows import EvaluationRow, RoundRow
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
-    from fedmgda.federation import Federation, RoundRecord, ServerState
+    from fedmgda.federation import Federation, RoundRecord, Selected, ServerState
     from fedmgda.rules import Rule
     from fedmgda.values import Clients, Evaluation
 
@@ -133,6 +140,7 @@ class _Run:
         self._folder, self._spec, self._clients = folder, spec, clients
         self._federation = federation
         self._malicious = spec.attack.clients or ()
+        check_validation(spec.evaluation, clients.facts, self._malicious)
         self._saved_at = time.monotonic()
         self._tag = folder.tag
         self._server, self._evaluation, self.notes = self._start()
@@ -142,12 +150,12 @@ class _Run:
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
         yield self._progress(None)
-        if self._server.round_num >= self._spec.rounds:
+        if self._ended():
             return  # killed between its last checkpoint and DONE
         try:
             for server, record in simulate(self._federation, self._server):
                 yield self._progress(self._record(server, record))
-                if server.round_num == self._spec.rounds:
+                if self._ended():
                     return
         except (Interrupted, FederationStalledError, GeneratorExit):
             # The last is how a caller leaves, be it that a signal reached it between two rounds.
@@ -156,17 +164,21 @@ class _Run:
             raise
 
     def finish(self) -> None:
-        """Write what a finished run leaves behind."""
-        rounds = open_run(self._folder.path).rounds
+        """Write what a finished run leaves behind, of the last model or of the selected one."""
+        run = open_run(self._folder.path)
+        rounds, row, model = run.rounds, self._evaluation, self._server.model
+        if (kept := self._server.selected) is not None and kept.model is not None:
+            row = next(row for row in run.evaluations if row.round_num == kept.round_num)
+            model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
             raise FederationStalledError(_no_good_round(rounds))
         facts, names = self._clients.facts, self._clients.client_names
-        summary = summarize(rounds, self._evaluation, names)
-        table = client_results(rounds, self._evaluation, facts.sizes, names)
-        predictions = self._predictions()
+        summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
+        table = client_results(rounds, row, facts.sizes, names)
+        predictions = self._predictions(model)
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
-            MODEL: model_bytes(self._server.model, facts.layout),
+            MODEL: model_bytes(model, facts.layout),
             PREDICTIONS: predictions if self._spec.records.predictions else None,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
@@ -175,10 +187,10 @@ class _Run:
             self._save()
             self._folder.finish(results)
 
-    def _predictions(self) -> bytes | None:
+    def _predictions(self, model: Vector) -> bytes | None:
         if not self._spec.records.predictions and self._spec.evaluation.metrics is None:
             return None
-        found = self._evaluated(self._server, predictions=True).predictions
+        found = self._evaluated(model, predictions=True).predictions
         return None if found is None else predictions_bytes(found, self._clients.facts.num_classes)
 
     def _start(self) -> tuple[ServerState, EvaluationRow, tuple[str, ...]]:
@@ -195,7 +207,7 @@ class _Run:
         with _going_on(self._folder):
             records.rewind(-1, [])
             evaluation = records.append_evaluation(evaluation)
-        return server, evaluation, ()
+        return self._selecting(server, None, evaluation), evaluation, ()
 
     def _initial_params(self) -> Vector:
         if self._spec.model.init is None:
@@ -220,7 +232,7 @@ class _Run:
             records.append_timing(TimingRow(round_num=server.round_num, seconds=seconds))
             if evaluation is not None:
                 self._evaluation = records.append_evaluation(evaluation)
-            self._server = server
+            self._server = self._selecting(server, self._server.selected, evaluation)
             self._stalls += bool(row.stalled)
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
@@ -243,17 +255,34 @@ class _Run:
     def _is_due(self, round_num: int) -> bool:
         return self._spec.evaluation.is_due(round_num, self._spec.rounds)
 
-    def _evaluated(self, server: ServerState, *, predictions: bool = False) -> Evaluation:
+    def _ended(self) -> bool:
+        patience, selected = self._spec.evaluation.patience, self._server.selected
+        tired = patience is not None and selected is not None and selected.since >= patience
+        return tired or self._server.round_num >= self._spec.rounds
+
+    def _selecting(
+        self, server: ServerState, best: Selected | None, row: EvaluationRow | None
+    ) -> ServerState:
+        return replace(server, selected=select_model(best, server, row, self._spec.evaluation))
+
+    def _evaluated(
+        self, model: Vector, split: Split = "test", *, predictions: bool = False
+    ) -> Evaluation:
         everyone = tuple(range(self._federation.num_clients))
-        return self._clients.evaluate(server.model, everyone, "test", predictions=predictions)
+        return self._clients.evaluate(model, everyone, split, predictions=predictions)
 
     def _evaluate(self, server: ServerState) -> EvaluationRow:
-        evaluation = self._evaluated(server)
-        residual = None
-        if self._spec.evaluation.pareto:
+        evaluation, wanted = self._evaluated(server.model), self._spec.evaluation
+        row = evaluation_row(server.round_num, evaluation, self._malicious)
+        if wanted.pareto:
             gradients = self._clients.gradients(server.model, evaluation.client_ids)
             residual = pareto_residual(gradients.updates) if gradients.client_ids else None
-        return evaluation_row(server.round_num, evaluation, self._malicious, residual)
+            row = replace(row, pareto_residual=residual)
+        if wanted.select:
+            held_back = self._evaluated(server.model, "validation")
+            score = validation_score(held_back, self._malicious, wanted.select)
+            row = replace(row, validation_score=score if math.isfinite(score) else None)
+        return row
 
     def _save(self) -> None:
         self._folder.records.sync()

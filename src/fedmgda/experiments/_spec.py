@@ -166,8 +166,10 @@ class EvaluationSpec:
     """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last.
 
     Who improved is measured in every `improved_every`-th round: two more passes over the training
-    data of all participants. What is measured of the trained model beside loss and accuracy is
-    `metrics`: "auto" is what goes with the task, and the first is the one whose fairness is told.
+    data of all participants. Where `select` says so, the model that is kept is the one with the
+    best validation score, and `patience` ends a run that finds no better one. What is measured of
+    the trained model beside loss and accuracy is `metrics`: "auto" is what goes with the task, and
+    the first is the one whose fairness is told.
     """
 
     every: int = _number(10, low=1)
@@ -176,6 +178,8 @@ class EvaluationSpec:
     improved: bool = True
     improved_every: int = _number(1, low=1)
     pareto: bool = False
+    select: Literal["loss", "accuracy"] | None = None
+    patience: int | None = _number(None, low=1)
     metrics: Literal["auto"] | tuple[str, ...] | None = None
 
     def is_due(self, round_num: int, rounds: int) -> bool:
