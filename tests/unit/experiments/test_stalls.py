@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from cohorts import cohort_of
+from conflicts import table_of
 from fedmgda.experiments import RunFolder, execute, open_run
 from fedmgda.experiments._gram import gram_bytes, gram_place, read_gram
 from fedmgda.experiments._results import read_clients_csv
 from fedmgda.federation import RoundRecord
 from fedmgda.rules import FedMGDA
 from runs import results, small_spec
-from tables import table_of
 
 
 @pytest.fixture(scope="module")
