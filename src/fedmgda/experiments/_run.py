@@ -54,6 +54,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Progress", "execute"]
 
+_STALLS_KEPT = 4  # stalled rounds whose whole Gram matrix is kept: enough to see who blocks
+
 
 def execute(
     folder: RunFolder, clients: Clients | None = None, rule: Rule | None = None
@@ -139,6 +141,8 @@ class _Run:
         self._saved_at = time.monotonic()
         self._tag = folder.tag
         self._server, self._evaluation, self.notes = self._start()
+        before = open_run(folder.path).rounds if self._server.round_num else ()
+        self._stalls = sum(bool(row.stalled) for row in before)
 
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
@@ -212,7 +216,8 @@ class _Run:
         before, after = self._losses(server, record)
         evaluation = self._evaluate(server) if self._is_due(server.round_num) else None
         row = round_row(record, before, after, self._malicious)
-        gram = gram_bytes(record) if self._spec.records.gram else None
+        whole = self._stalls < _STALLS_KEPT
+        gram = gram_bytes(record, whole=whole) if self._spec.records.gram else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         records = self._folder.records
         with going_on(self._folder):
@@ -221,6 +226,7 @@ class _Run:
             if evaluation is not None:
                 self._evaluation = records.append_evaluation(evaluation)
             self._server = self._selecting(server, self._server.selected, evaluation)
+            self._stalls += bool(row.stalled)
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
         return row
