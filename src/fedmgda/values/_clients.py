@@ -150,6 +150,7 @@ class ClientFacts:
             server holds no list of them.
         num_classes: The number of classes; None for a regression.
         class_names: What they are called, where they have names.
+        encoder: How rows become features, as plain JSON; None where that is not known.
     """
 
     sizes: Mapping[Split, Indices]
@@ -158,6 +159,7 @@ class ClientFacts:
     rows: Mapping[Split, Indices] | None = None
     num_classes: int | None = None
     class_names: tuple[str, ...] | None = None
+    encoder: Mapping[str, Any] | None = None
 
 
 class Clients(Protocol):
