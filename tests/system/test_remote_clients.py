@@ -68,7 +68,7 @@ def test_a_server_that_knows_no_rows_keeps_sizes_and_a_fingerprint(tmp_path):
     run.check()
     with np.load(tmp_path / "run" / "partition.npz") as partition:
         assert sorted(partition) == [
-            "fingerprint", "test_sizes", "train_sizes", "validation_sizes",
+            "fingerprint", "target_sums", "test_sizes", "train_sizes", "validation_sizes",
         ]  # fmt: skip
 
 

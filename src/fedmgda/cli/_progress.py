@@ -63,6 +63,8 @@ def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobSta
             if state.finished or state.error:
                 ended.append(state)
                 finished += state.finished
+                if state.finished:  # it may have ended early
+                    done[state.index] = totals[state.index]
             else:
                 done[state.index] = state.round_num
             news = f"{finished} of {len(totals)} runs finished"

@@ -43,7 +43,12 @@ def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
 
 def summary_table(summary: Summary) -> Table:
     """Show one finished run: how its users are served, and how they were treated on the way."""
-    table = Table(title=f"After round {summary.round_num}", title_justify="left", box=None)
+    title = f"After round {summary.round_num}"
+    if summary.selected_round is not None:
+        title += ", the best by validation"
+    if summary.stopped_early:
+        title += "; the run was ended early"
+    table = Table(title=title, title_justify="left", box=None)
     for name in ("users", "measure", "average", "std", "worst 5 %", "best 5 %", "min", "max"):
         table.add_column(name, justify="left" if name in {"users", "measure"} else "right")
     for name, group in (("honest", summary.honest), ("all", summary.all_users)):

@@ -13,6 +13,7 @@ from fedmgda.data.own._encoder import Encoder
 from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
+    from fedmgda._types import Vector
     from fedmgda.data._federated import FederatedData
     from fedmgda.values import Tensor
 
@@ -22,7 +23,7 @@ _SPLITS: tuple[Split, ...] = get_args(Split)
 
 
 def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFacts:
-    """Return sizes, rows and fingerprint of the data.
+    """Return sizes, rows, sums of the targets and fingerprint of the data.
 
     Args:
         data: The data of all clients.
@@ -37,6 +38,7 @@ def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFa
         num_classes=data.num_classes,
         class_names=data.class_names,
         encoder=_encoder_table(data),
+        target_sums=_target_sums(data),
     )
 
 
@@ -46,3 +48,11 @@ def _encoder_table(data: FederatedData) -> dict[str, Any] | None:
     if encoder is None and data.class_names is not None:
         encoder = Encoder(class_names=data.class_names)
     return None if encoder is None else asdict(encoder)
+
+
+def _target_sums(data: FederatedData) -> Vector:
+    targets = data.targets[np.concatenate([np.empty(0, np.int64), *data.train])]
+    if data.num_classes is not None:
+        return np.bincount(targets, minlength=data.num_classes).astype(np.float64)
+    values = targets.astype(np.float64)
+    return np.array([len(values), values.sum(), (values**2).sum()])

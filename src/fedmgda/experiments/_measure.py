@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda.experiments._rows import (
+    OF_A_LOSS,
     ClientResult,
     EvaluationRow,
     GroupSummary,
@@ -27,12 +28,6 @@ if TYPE_CHECKING:
     from fedmgda.values import Evaluation
 
 __all__ = ["client_results", "evaluation_row", "round_row", "summarize"]
-
-
-_OF_A_LOSS = (
-    "num_users", "average", "average_weighted", "std", "variance_unweighted", "variance_weighted",
-    "percentile_5", "percentile_95", "min", "max",
-)  # fmt: skip
 
 
 def round_row(
@@ -71,11 +66,12 @@ def round_row(
         sacrificed=aggregate.sacrificed if aggregate else None,
         dropped=aggregate.dropped if aggregate else None,
         held=False,
+        stalled=aggregate.stalled if aggregate else None,
     )
 
 
 def evaluation_row(
-    round_num: int, evaluation: Evaluation, malicious: Sequence[int], pareto: float | None
+    round_num: int, evaluation: Evaluation, malicious: Sequence[int], pareto: float | None = None
 ) -> EvaluationRow:
     """Return one line of `evaluations.jsonl`: every user, and the summary over honest users."""
     everyone = list(range(len(evaluation.client_ids)))
@@ -110,6 +106,7 @@ def summarize(
         rounds_failed=sum(row.failed is not None for row in rounds),
         quarantined=sum(len(row.quarantined) for row in rounds),
         dropped=sum(len(row.dropped or ()) for row in rounds),
+        rounds_stalled=sum(bool(row.stalled) for row in rounds),
         clients=_by_name(last, names) if names else (),
     )
 
@@ -129,6 +126,9 @@ def client_results(
         names: What the clients are called, where they have names.
     """
     counted = Counter(client for row in rounds for client in row.client_ids)
+    against = Counter(client for row in rounds for client in row.sacrificed or ())
+    stalled = Counter(client for row in rounds if row.stalled for client in row.client_ids)
+    looked = any(row.stalled is not None for row in rounds)
     scores = zip(last.client_ids, last.accuracies, last.losses, strict=True)
     return tuple(
         ClientResult(
@@ -140,6 +140,8 @@ def client_results(
             test_accuracy=float(accuracy),
             test_loss=float(loss),
             rounds=counted[client],
+            rounds_sacrificed=against[client],
+            rounds_stalled=stalled[client] if looked else None,
         )
         for client, accuracy, loss in scores
     )
@@ -170,7 +172,7 @@ def _group(evaluation: Evaluation, rows: list[int]) -> GroupSummary:
         users=len(counted),
         accuracy=_measures(evaluation.accuracies[counted], weights),
         # Worst, best and the indices of fairness take a large value for good.
-        loss=_measures(evaluation.losses[counted], weights, _OF_A_LOSS),
+        loss=_measures(evaluation.losses[counted], weights, OF_A_LOSS),
     )
 
 

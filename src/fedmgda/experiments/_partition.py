@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices
+    from fedmgda._types import Indices, Vector
     from fedmgda.values import ClientFacts
 
-__all__ = ["is_same_partition", "partition_bytes", "partition_sizes"]
+__all__ = ["is_same_partition", "partition_bytes", "partition_sizes", "partition_target_sums"]
 
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -25,8 +25,8 @@ _SPLITS: tuple[Split, ...] = get_args(Split)
 def partition_bytes(facts: ClientFacts) -> bytes:
     """Return an npz archive with the sizes of every client in every split, and a fingerprint.
 
-    Where the server knows which examples they are, these are in it too. The same clients give the
-    same bytes.
+    Where the server knows which examples they are, these are in it too, as are the sums of the
+    targets. The same clients give the same bytes.
     """
     return npz_bytes(_arrays(facts))
 
@@ -48,6 +48,8 @@ def is_same_partition(content: bytes, facts: ClientFacts, also: Collection[str] 
     fingerprint = str(stored.pop("fingerprint", ""))
     expected = _arrays(facts)
     del expected["fingerprint"]
+    if "target_sums" not in stored:  # folders of earlier versions know nothing of them
+        expected.pop("target_sums", None)
     return (
         fingerprint in {facts.fingerprint, *also}
         and stored.keys() == expected.keys()
@@ -68,10 +70,21 @@ def partition_sizes(content: bytes) -> Mapping[Split, Indices]:
         raise ValueError(f"the array {error} is missing") from error
 
 
+def partition_target_sums(content: bytes) -> Vector | None:
+    """Return the `target_sums` of the clients; None where they were not known.
+
+    Raises:
+        ValueError: If the archive is damaged.
+    """
+    return npz_arrays(content).get("target_sums")
+
+
 def _arrays(facts: ClientFacts) -> dict[str, NDArray[Any]]:
     arrays: dict[str, NDArray[Any]] = {"fingerprint": np.array(facts.fingerprint)}
     for split in _SPLITS:
         if facts.rows is not None:
             arrays[f"{split}_rows"] = facts.rows[split]
         arrays[f"{split}_sizes"] = facts.sizes[split]
+    if facts.target_sums is not None:
+        arrays["target_sums"] = facts.target_sums
     return arrays

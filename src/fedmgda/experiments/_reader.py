@@ -17,7 +17,11 @@ from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
 from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
-from fedmgda.experiments._partition import is_same_partition, partition_sizes
+from fedmgda.experiments._partition import (
+    is_same_partition,
+    partition_sizes,
+    partition_target_sums,
+)
 from fedmgda.experiments._records import (
     EVALUATIONS,
     GRAM,
@@ -31,12 +35,14 @@ from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import parse_toml
+from fedmgda.experiments._validation import last_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from fedmgda._types import Vector
     from fedmgda.data import FederatedData
     from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
 
@@ -183,7 +189,7 @@ class Run:
         Raises:
             StoreError: If a line is damaged, or the run is finished and one is missing.
         """
-        return self._rows(ROUNDS, RoundRow, list(range(1, self.spec.rounds + 1)))
+        return self._rows(ROUNDS, RoundRow, lambda _: list(range(1, self._last_round() + 1)))
 
     @cached_property
     def evaluations(self) -> tuple[EvaluationRow, ...]:
@@ -192,8 +198,12 @@ class Run:
         Raises:
             StoreError: If a line is damaged, or the run is finished and one is missing.
         """
-        is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
-        expected = [number for number in range(rounds + 1) if is_due(number, rounds)]
+
+        def expected(rows: Sequence[EvaluationRow]) -> list[int]:
+            is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
+            ended = last_round(self.spec, rows)
+            return [number for number in range(ended + 1) if is_due(number, rounds)]
+
         return self._rows(EVALUATIONS, EvaluationRow, expected)
 
     @cached_property
@@ -216,6 +226,11 @@ class Run:
         sizes = self._parsed(PARTITION, partition_sizes)
         names = [client.name for client in self.summary.clients] if self.finished else None
         return client_results(self.rounds, self.evaluations[-1], sizes, names)
+
+    @cached_property
+    def target_sums(self) -> Vector | None:
+        """Sums of the training targets, as `ClientFacts` has them; None where not known."""
+        return self._parsed(PARTITION, partition_target_sums)
 
     def gram(self, round_num: int) -> Gram | None:
         """Return the inner products of the updates of a round; None where they were not kept."""
@@ -299,12 +314,20 @@ class Run:
             )
         return done.files
 
-    def _rows(self, name: str, kind: type[T], expected: list[int]) -> tuple[T, ...]:
+    def _last_round(self) -> int:
+        """Return the round a finished run ended after: what its evaluations say, if it may stop."""
+        if self.spec.evaluation.patience is None:
+            return self.spec.rounds
+        return last_round(self.spec, self.evaluations)
+
+    def _rows(
+        self, name: str, kind: type[T], expected: Callable[[Sequence[T]], list[int]]
+    ) -> tuple[T, ...]:
         finished = self.finished
         digests = self._digests if finished else {}
         rows: list[Any]
         rows, found = read_rows(self.path / name, kind)  # type: ignore[type-var]
-        if finished and [row.round_num for row in rows] != expected:
+        if finished and [row.round_num for row in rows] != expected(rows):
             raise StoreError(
                 f"{self.path} is marked as finished by {DONE}, but lines of its {name} are "
                 f"missing; delete the folder, with {DONE} and the checkpoints in it, and run again."

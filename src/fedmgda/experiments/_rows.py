@@ -6,7 +6,7 @@ A field that format 1 did not have is None in what it wrote.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from fedmgda._types import Vector  # noqa: TC001 (read at run time, as are the others)
@@ -19,12 +19,15 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Matrix
 
 __all__ = [
+    "OF_A_LOSS",
+    "ClassResult",
     "ClientResult",
     "EvaluationRow",
     "Gram",
     "GramPlace",
     "GroupSummary",
     "Measures",
+    "MetricsSummary",
     "NamedClient",
     "RoundRow",
     "RowPredictions",
@@ -34,6 +37,12 @@ __all__ = [
 
 Measures: TypeAlias = Mapping[str, float | None]
 """The fields of a `fedmgda.metrics.Fairness`, or some of them, by name."""
+
+OF_A_LOSS = (
+    "num_users", "average", "average_weighted", "std", "variance_unweighted", "variance_weighted",
+    "percentile_5", "percentile_95", "min", "max",
+)  # fmt: skip
+"""Those that take a large value neither for good nor for bad."""
 
 
 @final
@@ -76,10 +85,10 @@ class RoundRow:
         gap: The duality gap of the problem λ solves.
         inner: Of shape `(m,)`: ⟨g_i, d⟩.
         min_inner: The least of them.
-        sacrificed: The clients whose ⟨g_i, d⟩ is negative.
+        sacrificed: The clients whose ⟨g_i, d⟩ is negative beyond rounding; nobody in a stall.
         dropped: The clients whose update was zero and that the rule left out.
         held: Whether a step was refused because somebody's loss would have risen.
-        stalled: Whether the hull of the updates contains zero; None where nobody looked.
+        stalled: Whether the updates cancel, so that d points nowhere; None where nobody looked.
         gram: Where the Gram matrix of the updates lies; None where it was not kept.
         previous: The sha256 of all bytes of the file before this line.
     """
@@ -138,6 +147,8 @@ class EvaluationRow:
         honest: The summary over the users that do not attack.
         all_users: The summary over everyone, where somebody attacks.
         pareto_residual: min ‖Jλ‖ over the full gradients, where it was asked for.
+        validation_score: The mean loss or accuracy of honest users on their validation splits,
+            where a model is selected by it; None where one of them is not finite.
         failures: The users that could not be evaluated, with the reason.
         previous: The sha256 of all bytes of the file before this line.
     """
@@ -150,6 +161,7 @@ class EvaluationRow:
     honest: GroupSummary
     all_users: GroupSummary | None = json_field("all", default=None, omit=True)  # noqa: RUF009
     pareto_residual: float | None = json_field(default=None, omit=True)
+    validation_score: float | None = json_field(default=None, omit=True)
     failures: tuple[Failure, ...] = json_field(default=(), omit=True)
     previous: str | None = None
 
@@ -176,20 +188,63 @@ class NamedClient:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ClassResult:
+    """What became of the test rows of one class.
+
+    Attributes:
+        name: What the class is called, or its number.
+        rows: How many test rows are of it.
+        found: How many of them the model gives this class.
+        predicted: How many rows of any class the model gives this class.
+    """
+
+    name: str
+    rows: int
+    found: int
+    predicted: int
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricsSummary:
+    """The metrics of the trained model on the test rows of the users that do not attack.
+
+    Attributes:
+        pooled: Each metric over all rows; None where it is not defined.
+        over_clients: The metric whose values for single clients `fairness` is about.
+        fairness: The summary of those values over the clients that have one.
+        positive: Of two classes, the one that recall and F1 are about: the rarer in training.
+        classes: Every class.
+    """
+
+    pooled: Mapping[str, float | None]
+    over_clients: str
+    fairness: Measures | None = None
+    positive: str | None = json_field(default=None, omit=True)
+    classes: tuple[ClassResult, ...] = json_field(default=(), omit=True)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """What a finished run is remembered by, `summary.json`.
 
     Attributes:
-        round_num: The round of the last evaluation.
+        round_num: The round of the model: of the last evaluation, or of the selected one.
         honest: The summary over the users that do not attack.
         all_users: The summary over everyone, where somebody attacks.
         pareto_residual: Of the last evaluation, where it was asked for.
         improved: The mean share of improved participants over the rounds that measured it.
         improved_last_50: The same over the last 50 rounds.
-        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative.
+        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative, beyond rounding.
+        rounds_stalled: In how many rounds the updates cancelled; None where nobody looked.
         rounds_failed: In how many rounds the model did not move.
         quarantined: How many replies did not count.
         dropped: How many updates were zero and left out.
+        selected_round: The round with the best validation score, where a model is selected by it.
+        validation_score: That score; None where the model has none.
+        stopped_early: Whether the run was ended because no better score was found.
+        metrics: What was measured beside loss and accuracy, where the spec asks for it.
         clients: Every client, where clients have names.
     """
 
@@ -203,6 +258,11 @@ class Summary:
     rounds_failed: int
     quarantined: int
     dropped: int
+    rounds_stalled: int | None = None
+    selected_round: int | None = json_field(default=None, omit=True)
+    validation_score: float | None = json_field(default=None, omit=True)
+    stopped_early: bool | None = json_field(default=None, omit=True)
+    metrics: MetricsSummary | None = json_field(default=None, omit=True)  # noqa: RUF009
     clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
 
 
@@ -220,6 +280,10 @@ class ClientResult:
         test_accuracy: At the last evaluation; NaN where there is none.
         test_loss: At the last evaluation; NaN where there is none.
         rounds: In how many rounds its update counted.
+        rounds_sacrificed: In how many of them the step went against it, to first order.
+        rounds_stalled: In how many of them the updates cancelled and nobody could be served.
+            Like everything with a default, None in tables from before it was counted.
+        metrics: The metrics that the spec asks for, by name; NaN where one is not defined.
     """
 
     client_id: int
@@ -230,6 +294,9 @@ class ClientResult:
     test_accuracy: float
     test_loss: float
     rounds: int
+    rounds_sacrificed: int | None = None
+    rounds_stalled: int | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
 
 
 @final

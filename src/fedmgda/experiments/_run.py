@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FederationStalledError, StoreError
@@ -12,6 +13,7 @@ from fedmgda._files import RefusedWriteError
 from fedmgda.data import fingerprint
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._initial_model import load_initial_model
 from fedmgda.experiments._json import to_json
@@ -20,22 +22,31 @@ from fedmgda.experiments._measure import client_results, evaluation_row, round_r
 from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
 from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
+from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
+from fedmgda.experiments._validation import (
+    check_validation,
+    select_model,
+    validation_score,
+    with_selection,
+)
 from fedmgda.federation import initial_state, latest_checkpoint, save_checkpoint, simulate
 from fedmgda.metrics import pareto_residual
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Split, Vector
     from fedmgda.experiments._rows import EvaluationRow, RoundRow
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
-    from fedmgda.federation import Federation, RoundRecord, ServerState
+    from fedmgda.federation import Federation, RoundRecord, Selected, ServerState
     from fedmgda.rules import Rule
     from fedmgda.values import Clients, Evaluation
 
 __all__ = ["Progress", "execute"]
+
+_STALLS_KEPT = 4  # stalled rounds whose whole Gram matrix is kept: enough to see who blocks
 
 
 @final
@@ -81,9 +92,11 @@ def execute(
             folder.clear()
         spec = folder.spec()
         if clients is not None:
+            spec = with_client_ids(spec, clients.client_names, clients.num_clients)
             yield from _carry_out(folder, spec, clients, rule)
             return
         data, notes = build_data(spec)
+        spec = with_client_ids(spec, data.client_names, data.num_clients)
         with build_pool(spec, data) as pool:
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)
@@ -129,20 +142,23 @@ class _Run:
     ) -> None:
         self._folder, self._spec, self._clients = folder, spec, clients
         self._federation = federation
-        self._malicious = spec.attack.clients or ()
+        self._malicious = known_ids(spec.attack.clients)
+        check_validation(spec.evaluation, clients.facts, self._malicious)
         self._saved_at = time.monotonic()
         self._tag = folder.tag
         self._server, self._evaluation, self.notes = self._start()
+        before = open_run(folder.path).rounds if self._server.round_num else ()
+        self._stalls = sum(bool(row.stalled) for row in before)
 
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
         yield self._progress(None)
-        if self._server.round_num >= self._spec.rounds:
+        if self._ended():
             return  # killed between its last checkpoint and DONE
         try:
             for server, record in simulate(self._federation, self._server):
                 yield self._progress(self._record(server, record))
-                if server.round_num == self._spec.rounds:
+                if self._ended():
                     return
         except (Interrupted, FederationStalledError, GeneratorExit):
             # The last is how a caller leaves, be it that a signal reached it between two rounds.
@@ -151,16 +167,22 @@ class _Run:
             raise
 
     def finish(self) -> None:
-        """Write what a finished run leaves behind."""
-        rounds = open_run(self._folder.path).rounds
+        """Write what a finished run leaves behind, of the last model or of the selected one."""
+        run = open_run(self._folder.path)
+        rounds, row, model = run.rounds, self._evaluation, self._server.model
+        if (kept := self._server.selected) is not None and kept.model is not None:
+            row = next(row for row in run.evaluations if row.round_num == kept.round_num)
+            model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise FederationStalledError(_no_good_round(rounds))
+            raise FederationStalledError(_no_good_round(rounds, self._clients.client_names))
         facts, names = self._clients.facts, self._clients.client_names
-        summary = summarize(rounds, self._evaluation, names)
-        table = client_results(rounds, self._evaluation, facts.sizes, names)
+        summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
+        table = client_results(rounds, row, facts.sizes, names)
+        predictions = self._predictions(model)
+        summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
-            MODEL: model_bytes(self._server.model, facts.layout),
-            PREDICTIONS: self._predictions(),
+            MODEL: model_bytes(model, facts.layout),
+            PREDICTIONS: predictions if self._spec.records.predictions else None,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
         }
@@ -168,10 +190,10 @@ class _Run:
             self._save()
             self._folder.finish(results)
 
-    def _predictions(self) -> bytes | None:
-        if not self._spec.records.predictions:
+    def _predictions(self, model: Vector) -> bytes | None:
+        if not self._spec.records.predictions and self._spec.evaluation.metrics is None:
             return None
-        found = self._evaluated(self._server, predictions=True).predictions
+        found = self._evaluated(model, predictions=True).predictions
         return None if found is None else predictions_bytes(found, self._clients.facts.num_classes)
 
     def _start(self) -> tuple[ServerState, EvaluationRow, tuple[str, ...]]:
@@ -188,7 +210,7 @@ class _Run:
         with _going_on(self._folder):
             records.rewind(-1, [])
             evaluation = records.append_evaluation(evaluation)
-        return server, evaluation, ()
+        return self._selecting(server, None, evaluation), evaluation, ()
 
     def _initial_params(self) -> Vector:
         if self._spec.model.init is None:
@@ -204,7 +226,8 @@ class _Run:
         before, after = self._losses(server, record)
         evaluation = self._evaluate(server) if self._is_due(server.round_num) else None
         row = round_row(record, before, after, self._malicious)
-        gram = gram_bytes(record) if self._spec.records.gram else None
+        whole = self._stalls < _STALLS_KEPT
+        gram = gram_bytes(record, whole=whole) if self._spec.records.gram else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         records = self._folder.records
         with _going_on(self._folder):
@@ -212,7 +235,8 @@ class _Run:
             records.append_timing(TimingRow(round_num=server.round_num, seconds=seconds))
             if evaluation is not None:
                 self._evaluation = records.append_evaluation(evaluation)
-            self._server = server
+            self._server = self._selecting(server, self._server.selected, evaluation)
+            self._stalls += bool(row.stalled)
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
         return row
@@ -234,17 +258,34 @@ class _Run:
     def _is_due(self, round_num: int) -> bool:
         return self._spec.evaluation.is_due(round_num, self._spec.rounds)
 
-    def _evaluated(self, server: ServerState, *, predictions: bool = False) -> Evaluation:
+    def _ended(self) -> bool:
+        patience, selected = self._spec.evaluation.patience, self._server.selected
+        tired = patience is not None and selected is not None and selected.since >= patience
+        return tired or self._server.round_num >= self._spec.rounds
+
+    def _selecting(
+        self, server: ServerState, best: Selected | None, row: EvaluationRow | None
+    ) -> ServerState:
+        return replace(server, selected=select_model(best, server, row, self._spec.evaluation))
+
+    def _evaluated(
+        self, model: Vector, split: Split = "test", *, predictions: bool = False
+    ) -> Evaluation:
         everyone = tuple(range(self._federation.num_clients))
-        return self._clients.evaluate(server.model, everyone, "test", predictions=predictions)
+        return self._clients.evaluate(model, everyone, split, predictions=predictions)
 
     def _evaluate(self, server: ServerState) -> EvaluationRow:
-        evaluation = self._evaluated(server)
-        residual = None
-        if self._spec.evaluation.pareto:
+        evaluation, wanted = self._evaluated(server.model), self._spec.evaluation
+        row = evaluation_row(server.round_num, evaluation, self._malicious)
+        if wanted.pareto:
             gradients = self._clients.gradients(server.model, evaluation.client_ids)
             residual = pareto_residual(gradients.updates) if gradients.client_ids else None
-        return evaluation_row(server.round_num, evaluation, self._malicious, residual)
+            row = replace(row, pareto_residual=residual)
+        if wanted.select:
+            held_back = self._evaluated(server.model, "validation")
+            score = validation_score(held_back, self._malicious, wanted.select)
+            row = replace(row, validation_score=score if math.isfinite(score) else None)
+        return row
 
     def _save(self) -> None:
         self._folder.records.sync()
@@ -262,10 +303,13 @@ class _Run:
         )
 
 
-def _no_good_round(rounds: Sequence[RoundRow]) -> str:
+def _no_good_round(rounds: Sequence[RoundRow], names: Sequence[str] | None) -> str:
     """Say why a run that never moved the model is not called finished."""
     reasons = rounds[-1].quarantined
-    why = f" (client {reasons[0].client_id}: {reasons[0].reason})" if reasons else ""
+    why = ""
+    if reasons:
+        who = names[reasons[0].client_id] if names else reasons[0].client_id
+        why = f" (client {who}: {reasons[0].reason})"
     return (
         f"No usable update in any of the {len(rounds)} rounds{why}; "
         "the model is the initial one. Look at the quarantined clients."

@@ -103,7 +103,7 @@ class ClientsSpec:
     prox_convention: Literal["half", "full"] | None = None
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
-    only: tuple[int, ...] | None = None
+    only: tuple[str, ...] | tuple[int, ...] | None = None
     loss: str | None = _one_of((), entry=True)
     optimizer: str | None = _one_of((), entry=True)
 
@@ -156,7 +156,7 @@ class AttackSpec:
     """Who is malicious, and how; always-on attackers take part in every round."""
 
     name: str = _one_of(("none", *ATTACKS), "none", entry=True)
-    clients: tuple[int, ...] | None = None
+    clients: tuple[str, ...] | tuple[int, ...] | None = None
     factor: float | None = _number(None)
     bias: float | None = _number(None)
     always_on: bool | None = None
@@ -169,7 +169,10 @@ class EvaluationSpec:
     """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last.
 
     Who improved is measured in every `improved_every`-th round: two more passes over the training
-    data of all participants.
+    data of all participants. Where `select` says so, the model that is kept is the one with the
+    best validation score, and `patience` ends a run that finds no better one. What is measured of
+    the trained model beside loss and accuracy is `metrics`: "auto" is what goes with the task, and
+    the first is the one whose fairness is told.
     """
 
     every: int = _number(10, low=1)
@@ -178,6 +181,9 @@ class EvaluationSpec:
     improved: bool = True
     improved_every: int = _number(1, low=1)
     pareto: bool = False
+    select: Literal["loss", "accuracy"] | None = None
+    patience: int | None = _number(None, low=1)
+    metrics: Literal["auto"] | tuple[str, ...] | None = None
 
     def is_due(self, round_num: int, rounds: int) -> bool:
         """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""

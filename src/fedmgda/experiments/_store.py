@@ -7,12 +7,12 @@ rounds.jsonl        one object per round; the same bytes however often the run w
 gram.bin            the Gram matrices of the rounds, float64, their places and digests in the lines
 evaluations.jsonl   accuracy and loss of every user at every evaluation
 timings.jsonl       seconds by phase: the one record that differs from run to run
-checkpoints/        the newest two server states
-model.safetensors   the trained model, named as in the torch module
+checkpoints/        the newest two server states, with what selection remembers
+model.safetensors   the trained model, last or selected, named as in the torch module
 encoder.json        how rows become features, where that is known
 predictions.npz     what the model says of every test example
 clients.csv         every client: its examples, its rounds, how it is served
-summary.json        the metrics of the last evaluation
+summary.json        the metrics of that model
 DONE                the run is finished: the digests of all results
 lock                held by the process that works here
 """

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from fedmgda.clients import LocalTraining
     from fedmgda.experiments._own_arrays import ClientArrays
     from fedmgda.experiments._reader import Run
+    from fedmgda.federation import Measure
 
 __all__ = ["History", "Training", "data_in_python", "model_in_python", "train"]
 
@@ -94,6 +95,8 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
     server_decay: float = 1.0,
     seed: int = 0,
     evaluate_every: int = 10,
+    select: Measure | None = None,
+    patience: int | None = None,
     workers: int = 1,
     out: Path | str | None = None,
 ) -> Training:
@@ -113,6 +116,9 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         server_decay: Its decay over all rounds, as in the paper; 1 is none.
         seed: Every random choice is a function of it.
         evaluate_every: Rounds between evaluations of all clients.
+        select: "loss" or "accuracy": return the model with the best mean score on the clients'
+            validation splits instead of the last one.
+        patience: With `select`, stop after so many evaluations in a row without a better score.
         workers: Processes, or for small networks threads, that train; changes no result.
         out: A run folder to write. The same call goes on with it after a crash.
 
@@ -143,7 +149,8 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         | ({"participation": 1.0} if per_round is None else {"per_round": per_round}),
         "rule": _rule_table(rule),
         "server": {"lr": server_lr, "decay": server_decay},
-        "evaluation": {"every": evaluate_every},
+        "evaluation": {"every": evaluate_every}
+        | {k: v for k, v in (("select", select), ("patience", patience)) if v is not None},
         "engine": {"workers": workers},
     }  # fmt: skip
     spec = resolve(parse(Spec, table))

@@ -14,18 +14,21 @@ from fedmgda.federation._round import (
 )
 from fedmgda.federation._sampling import Sampler, UniformSampler, cohort_size
 from fedmgda.federation._schedules import Constant, Harmonic, MedianNorm, PaperDecay, Schedule
+from fedmgda.federation._selection import Measure, Selected, select, selected_round
 from fedmgda.federation._state import RoundRecord, ServerState
 
 __all__ = [
     "Constant",
     "Federation",
     "Harmonic",
+    "Measure",
     "MedianNorm",
     "PaperDecay",
     "Reply",
     "RoundRecord",
     "Sampler",
     "Schedule",
+    "Selected",
     "ServerState",
     "UniformSampler",
     "admit",
@@ -36,5 +39,7 @@ __all__ = [
     "load_checkpoint",
     "run_round",
     "save_checkpoint",
+    "select",
+    "selected_round",
     "simulate",
 ]

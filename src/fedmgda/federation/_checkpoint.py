@@ -16,6 +16,7 @@ from fedmgda._files import (
     remove_temporary_files,
     write_file,
 )
+from fedmgda.federation._selection import Selected
 from fedmgda.federation._state import ServerState
 
 if TYPE_CHECKING:
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedmgda._types import Vector
+
 __all__ = ["latest_checkpoint", "load_checkpoint", "save_checkpoint"]
 
 _KEPT = 2  # checkpoints on disk: if the newest is damaged the one before it still stands
+_SELECTION = ("selected_round", "selected_score", "selected_since")
 _MAX_BYTES = 1 << 34  # refuse to read more than 16 GiB: no model here is near it
 
 
@@ -47,13 +51,15 @@ def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
     arrays |= {f"rule.{name}": array for name, array in server.rule_state.items()}
     if server.average is not None:
         arrays["average"] = server.average
+    if server.selected is not None and server.selected.model is not None:
+        arrays["selected"] = server.selected.model
     # What is not contiguous would be written in another order than it is read.
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     facts = {
         "round_num": str(server.round_num),
         "failed_rounds": str(server.failed_rounds),
         "tag": tag,
-    }
+    } | _selection_facts(server.selected)
     content = _safetensors().save(arrays, metadata=facts | {"sha256": _digest(arrays, facts)})
     path = folder / f"round-{server.round_num:08d}.safetensors"
     write_file(path, content)
@@ -87,13 +93,29 @@ def _parse(content: bytes, library: Any, tag: str) -> ServerState:
         raise ValueError("it does not match its own checksum")
     if facts["tag"] != tag:
         raise ValueError("it belongs to another spec")
+    selected = _selected(facts, arrays.pop("selected", None))
     return ServerState(
         round_num=int(facts["round_num"]),
         params=arrays.pop("params"),
         average=arrays.pop("average", None),
+        selected=selected,
         rule_state={name.removeprefix("rule."): array for name, array in arrays.items()},
         failed_rounds=int(facts["failed_rounds"]),
     )
+
+
+def _selection_facts(selected: Selected | None) -> dict[str, str]:
+    if selected is None:
+        return {}
+    numbers = (selected.round_num, selected.score, selected.since)
+    return dict(zip(_SELECTION, map(repr, numbers), strict=True))
+
+
+def _selected(facts: dict[str, str], model: Vector | None) -> Selected | None:
+    if _SELECTION[0] not in facts:
+        return None
+    round_num, score, since = (facts[name] for name in _SELECTION)
+    return Selected(round_num=int(round_num), score=float(score), since=int(since), model=model)
 
 
 def latest_checkpoint(folder: Path, tag: str = "") -> tuple[ServerState | None, list[str]]:

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedmgda._types import RuleState, Vector
+    from fedmgda.federation._selection import Selected
     from fedmgda.values import Aggregate, Cohort, Failure
 
 __all__ = ["RoundRecord", "ServerState"]
@@ -25,6 +26,7 @@ class ServerState:
         rule_state: The memory of the rule, empty for most.
         average: The mean of the iterates so far, in float64, where the rule asks for it.
         failed_rounds: How many rounds in a row, up to now, had no usable update.
+        selected: The best model so far, where the caller selects one; no round reads it.
     """
 
     round_num: int
@@ -32,6 +34,7 @@ class ServerState:
     rule_state: RuleState
     average: Vector | None = None
     failed_rounds: int = 0
+    selected: Selected | None = None
 
     @property
     def model(self) -> Vector:

@@ -83,7 +83,14 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
     )
     if setting.rounds is not None:
         table["rounds"] = setting.rounds
-    return plan_sweep(table, setting.changes, setting.rows)
+    runs = plan_sweep(table, setting.changes, setting.rows)
+    for planned in runs:
+        if (measure := planned.spec.evaluation.select) is not None:
+            raise SpecError(
+                f"evaluation.select = {measure!r} does not apply to a study of the paper, which "
+                "reports the last model; leave it out."
+            )
+    return runs
 
 
 def seeds_of(study: Study, setting: Setting) -> list[int]:

@@ -151,6 +151,9 @@ class ClientFacts:
         num_classes: The number of classes; None for a regression.
         class_names: What they are called, where they have names.
         encoder: How rows become features, as plain JSON; None where that is not known.
+        target_sums: What the constant predictor needs, sums over the training examples of all
+            clients: for classes of shape `(num_classes,)`, the examples of each; for a regression
+            the number of targets, their sum and the sum of their squares. None where not known.
     """
 
     sizes: Mapping[Split, Indices]
@@ -160,6 +163,7 @@ class ClientFacts:
     num_classes: int | None = None
     class_names: tuple[str, ...] | None = None
     encoder: Mapping[str, Any] | None = None
+    target_sums: Vector | None = None
 
 
 class Clients(Protocol):

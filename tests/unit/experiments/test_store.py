@@ -12,7 +12,12 @@ import pytest
 from fedmgda._errors import LockedError, StoreError
 from fedmgda.data import FederatedData, Pixels, data_facts, fingerprint
 from fedmgda.experiments import RunFolder, execute, open_run
-from fedmgda.experiments._partition import is_same_partition, partition_bytes, partition_sizes
+from fedmgda.experiments._partition import (
+    is_same_partition,
+    partition_bytes,
+    partition_sizes,
+    partition_target_sums,
+)
 from runs import carry_on, finished_run, results, small_spec, stopped_run
 
 SECOND = """
@@ -211,6 +216,16 @@ def test_the_sizes_of_a_partition_are_those_of_the_clients(mapped):
     bare = partition_bytes(replace(facts, rows=None))
     assert partition_sizes(bare)["train"].tolist() == [6, 6, 6, 6]
     assert not is_same_partition(bare, facts)
+
+
+def test_a_partition_from_before_the_sums_of_targets_were_kept_is_still_the_same(mapped):
+    facts = data_facts(mapped())
+    assert partition_target_sums(partition_bytes(facts)).tolist() == facts.target_sums.tolist()
+    former = partition_bytes(replace(facts, target_sums=None))
+    assert partition_target_sums(former) is None
+    assert is_same_partition(former, facts)
+    other = partition_bytes(replace(facts, target_sums=facts.target_sums + 1))
+    assert not is_same_partition(other, facts)
 
 
 def test_a_run_goes_on_on_its_own_path_only(tmp_path):

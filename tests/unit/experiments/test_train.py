@@ -206,3 +206,11 @@ def test_the_example_in_the_repository_runs(capsys):
     assert [line.split()[0] for line in said[:3]] == ["north", "south", "island"]
     assert "of participants ended a round no worse" in said[3]
     assert len((ROOT / "examples" / "own_model.py").read_text().splitlines()) <= 40
+
+
+def test_the_best_model_by_validation_is_returned():
+    rng = np.random.default_rng(0)
+    data = [(rng.normal(size=(40, 3)), rng.integers(0, 2, 40)) for _ in range(3)]
+    wild = {"rounds": 12, "evaluate_every": 2, "server_lr": 5.0}
+    found = fedmgda.train(nn.Linear(3, 2), data, select="loss", patience=2, **wild)
+    assert found.history.evaluated[-1] < 12

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fedmgda.metrics import _pareto, pareto_residual
+from fedmgda.values import DenseUpdates, FileUpdates
 
 entries = st.floats(-10, 10, width=32).map(lambda x: 0.0 if abs(x) < 1e-3 else x)
 matrices = arrays(np.float64, array_shapes(min_dims=2, max_dims=2, max_side=8), elements=entries)
@@ -90,3 +91,19 @@ def test_a_gradient_that_is_not_finite_is_refused_with_its_position() -> None:
     gradients[1, 1] = np.nan
     with pytest.raises(ValueError, match="the one at position 1 is not; leave that user out"):
         pareto_residual(gradients)
+
+
+def test_gradients_in_a_file_have_the_residual_of_those_in_memory(tmp_path) -> None:
+    rows = np.array([[3.0, 4.0, 0.0], [1.0, -1.0, 2.0], [0.5, 0.0, 1.0]], dtype=np.float32)
+    stored = FileUpdates.write(tmp_path / "rows", rows, 3)
+    assert pareto_residual(stored) == pytest.approx(pareto_residual(rows), rel=1e-6)
+    assert pareto_residual(DenseUpdates(rows)) == pareto_residual(rows)
+
+
+def test_a_file_without_gradients_or_with_a_bad_one_is_refused(tmp_path) -> None:
+    rows = np.array([[1.0, 0.0], [np.nan, 1.0]], dtype=np.float32)
+    stored = FileUpdates.write(tmp_path / "rows", rows, 2)
+    with pytest.raises(ValueError, match="position 1 is not; leave that user out"):
+        pareto_residual(stored)
+    with pytest.raises(ValueError, match="at least one user, got none"):
+        pareto_residual(stored.select(np.array([], dtype=np.int64)))
