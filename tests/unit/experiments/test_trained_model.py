@@ -199,6 +199,15 @@ def test_a_run_that_is_not_finished_has_no_model(tmp_path):
         open_run(tmp_path).model()
 
 
+def test_clients_that_trained_alone_share_no_model(runs, tmp_path):
+    spec = replace(open_run(runs["classes"][1]).spec, baseline="alone", rounds=1)
+    RunFolder.create(tmp_path / "run", spec)
+    carry_on(tmp_path / "run")
+    assert open_run(tmp_path / "run").encoder().class_names == ("ja", "nein")
+    with pytest.raises(DataError, match="let every client train alone and keeps no model for all"):
+        open_run(tmp_path / "run").model()
+
+
 def test_a_model_that_is_code_is_refused_where_code_is(runs):
     spec = open_run(runs["classes"][1]).spec
     check_model_code(replace(spec, rule=replace(spec.rule, name="mine:rule")))  # it is not needed
