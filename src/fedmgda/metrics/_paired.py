@@ -59,6 +59,10 @@ class Paired:
         """How often chance alone makes the model as much better as it is, or more."""
         return _p(-self.chance, -self.gain)
 
+    def loses_by_chance(self) -> NDArray[np.bool_]:
+        """Tell for every swap whether the model would lose at all: of shape `(draws,)`."""
+        return self.chance < -_ROUNDING
+
     def worse_by_chance(self) -> NDArray[np.bool_]:
         """Tell for every swap whether the model would be called worse: of shape `(draws,)`."""
         if math.isnan(self.gain):
