@@ -33,6 +33,7 @@ from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._trained_model import Scores, TrainedModel
 
 __all__ = [
     "COLUMNS",
@@ -58,9 +59,11 @@ __all__ = [
     "RunFolder",
     "RunScore",
     "RunState",
+    "Scores",
     "Spec",
     "Summary",
     "TimingRow",
+    "TrainedModel",
     "Training",
     "build_data",
     "cells",

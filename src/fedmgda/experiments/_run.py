@@ -25,8 +25,8 @@ from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
-from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
-from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
+from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible
@@ -178,6 +178,7 @@ class _Run:
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
             MODEL: model_bytes(model, facts.layout),
+            ENCODER: encoder_bytes(facts.encoder),
             PREDICTIONS: predictions if self._spec.records.predictions else None,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
