@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
@@ -153,12 +152,12 @@ def _side(label: str, run: Run) -> Side:
     attackers = known_ids(with_client_ids(run.spec, names, len(names)).attack.clients)
     order = np.argsort(found.rows, kind="stable")
     kept = order[~np.isin(found.clients[order], attackers)]
-    encoder, num_classes = _encoder(run), _num_classes(found, run.target_sums)
+    encoder, num_classes = run.encoder(), _num_classes(found, run.target_sums)
     said = answers_of(
         found,
         num_classes,
         target_sums=run.target_sums,
-        scale=float(encoder.get("target_scale") or 1.0),
+        scale=encoder.target_scale if encoder else 1.0,
     )
     return Side(
         label=label,
@@ -168,15 +167,9 @@ def _side(label: str, run: Run) -> Side:
         clients=found.clients[kept],
         answers=said.take(kept),
         names=names,
-        classes=tuple(encoder.get("class_names") or map(str, range(num_classes or 0))),
+        classes=(encoder.class_names if encoder else None)
+        or tuple(map(str, range(num_classes or 0))),
     )
-
-
-def _encoder(run: Run) -> Mapping[str, Any]:
-    encoder: Any = run.encoder()
-    if encoder is None or isinstance(encoder, Mapping):
-        return encoder or {}
-    return {key: getattr(encoder, key) for key in ("target_scale", "class_names")}
 
 
 def _num_classes(found: RowPredictions, target_sums: Vector | None) -> int | None:
