@@ -41,6 +41,11 @@ class Dataset:
         local_splits: The values of `local_split` that mean something for it.
         participation: The share of clients that take part in a round by default.
         per_round: Or their number.
+        most_per_round: Or their number unless there are fewer, which takes the data to know.
+        batch_size: How many examples a step of a client takes by default.
+        client_lr: The step of a client by default; "auto" where the model is one of ours whose
+            curvature the data tells.
+        schedule: The server's step by default, for rules that take updates at unit length.
         origin: Where its official files come from; None if there is nothing to fetch or import.
         default_partition: The partition for the keys that are given, where it depends on them.
         check: Refuses settings that do not go together, with a SpecError.
@@ -59,6 +64,10 @@ class Dataset:
     local_splits: tuple[str, ...] = ("shuffled", "tail")
     participation: float | None = None
     per_round: int | None = None
+    most_per_round: int | None = None
+    batch_size: int = 10
+    client_lr: float | Literal["auto"] = 0.1
+    schedule: Literal["decay", "median-norm"] = "decay"
     origin: Origin | None = None
     default_partition: Callable[[Settings], str] | None = None
     check: Callable[[Settings], None] | None = None

@@ -13,6 +13,7 @@ from fedmgda.experiments._defaults import resolve_data, resolve_model
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
 from fedmgda.experiments._rule_options import resolve_rule
 from fedmgda.experiments._scores import check_metrics
+from fedmgda.experiments._steps import resolve_server, resolve_steps
 from fedmgda.experiments._validation import check_patience
 from fedmgda.rules import PRESETS
 
@@ -31,8 +32,9 @@ def resolve(spec: Spec) -> Spec:
     preset = PRESETS.get(spec.rule.name)
     released = spec.compat == "released-code"
     data = resolve_data(spec)
+    model = resolve_model(spec.model, data)
     clients = replace(
-        resolve_participation(spec.clients, data),
+        resolve_steps(resolve_participation(spec.clients, data), data, model),
         # An optimiser of the user's own brings its momentum with it.
         momentum=_first(
             spec.clients.momentum, 0.5 if released and spec.clients.optimizer is None else 0.0
@@ -51,11 +53,12 @@ def resolve(spec: Spec) -> Spec:
     resolved = replace(
         spec,
         data=data,
-        model=resolve_model(spec.model, data),
+        model=model,
         clients=clients,
         rule=resolve_rule(spec.rule),
         attack=_resolve_attack(spec.attack),
         evaluation=evaluation,
+        server=resolve_server(spec.server, spec.rule.name, data),
     )
     _check(resolved)
     if preset is not None:

@@ -22,6 +22,7 @@ from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, op
 from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.experiments._validation import (
     check_validation,
@@ -67,7 +68,11 @@ class Progress:
 
 
 def execute(
-    folder: RunFolder, clients: Clients | None = None, rule: Rule | None = None
+    folder: RunFolder,
+    clients: Clients | None = None,
+    rule: Rule | None = None,
+    *,
+    settled: Settled | None = None,
 ) -> Iterator[Progress]:
     """Carry a run from where it stands to its end; a finished run has nothing to yield.
 
@@ -76,6 +81,7 @@ def execute(
         clients: Who trains and evaluates; then no data is read here, and nothing is known of it
             but what the clients say. None builds the pool that the spec describes.
         rule: The rule, where the caller has it; None builds the one that the spec describes.
+        settled: What `settle` made of the spec; data that it read is not read again.
 
     Raises:
         Interrupted: After SIGINT or SIGTERM; the folder can be resumed.
@@ -91,7 +97,11 @@ def execute(
         if clients is not None:
             yield from _carry_out(folder, spec, clients, rule)
             return
-        data, notes = build_data(spec)
+        # Where nobody has settled the spec, it is settled here and the folder keeps it as it is.
+        settled = settled or settle(spec)
+        spec, notes, data = settled.spec, settled.notes, settled.data
+        if data is None:
+            data, notes = build_data(spec)
         with build_pool(spec, data) as pool:
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)

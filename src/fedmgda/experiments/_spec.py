@@ -93,14 +93,15 @@ class ClientsSpec:
     participation: float | None = _number(None, above=0.0, high=1.0)
     per_round: int | None = _number(None, low=1)
     local_epochs: int = _number(1, low=1)
-    batch_size: int | Literal["full"] = _number(10, low=1)
-    client_lr: float | Annealed = _number(0.1, above=0.0)
+    batch_size: int | Literal["full"] | None = _number(None, low=1)
+    client_lr: float | Literal["auto"] | Annealed | None = _number(None, above=0.0)
     momentum: float | None = _number(None, low=0.0, below=1.0)
     mu: float | None = _number(None, low=0.0)
     prox_convention: Literal["half", "full"] | None = None
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
     only: tuple[int, ...] | None = None
+    class_weights: Literal["balanced"] | dict[str, Any] | None = None
     loss: str | None = _one_of((), entry=True)
     optimizer: str | None = _one_of((), entry=True)
 
@@ -143,7 +144,7 @@ class ServerSpec:
 
     lr: float = _number(1.0, above=0.0)
     decay: float = _number(1.0, low=0.0)
-    schedule: Literal["decay", "harmonic", "median-norm"] = "decay"
+    schedule: Literal["decay", "harmonic", "median-norm"] | None = None
     curvature: float | None = _number(None, above=0.0)
 
 
