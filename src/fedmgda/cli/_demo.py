@@ -9,7 +9,7 @@ import numpy as np
 from fedmgda.cli._console import err, out
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._tables import rows_table
-from fedmgda.experiments import Collection, demo_table, open_run, plan_sweep, to_json
+from fedmgda.experiments import Collection, demo_table, known_ids, open_run, plan_sweep, to_json
 from fedmgda.report import Curve, demo_figure
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _curves(collection: Collection) -> list[Curve]:
             groups.setdefault((run.cell["variant"], run.cell["attack"]), []).append(index)
     curves = []
     for (rule, attack), indices in groups.items():
-        malicious = collection.runs[indices[0]].spec.attack.clients or ()
+        malicious = known_ids(collection.runs[indices[0]].spec.attack.clients)
         accuracies, improved = [], []
         for found in (open_run(collection.folders[index].path) for index in indices):
             last = found.evaluations[-1]

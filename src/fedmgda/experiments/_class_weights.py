@@ -55,8 +55,7 @@ def balanced_weights(counts: Vector) -> Vector:
 
 
 def _names(data: FederatedData) -> tuple[str, ...]:
-    known: tuple[str, ...] | None = getattr(data, "class_names", None)
-    return known or tuple(map(str, range(data.num_classes or 0)))
+    return data.class_names or tuple(map(str, range(data.num_classes or 0)))
 
 
 def _by_name(wanted: Mapping[str, object], names: tuple[str, ...], where: str) -> Vector:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 from fedmgda.attacks import ATTACKS, attack_options
+from fedmgda.data import find_dataset
 from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
@@ -48,6 +49,7 @@ def resolve(spec: Spec) -> Spec:
         # The released code evaluates after rounds 1, 11, ..., and reports the last of those.
         offset=_first(spec.evaluation.offset, 1 if released else 0),
         last=_first(spec.evaluation.last, not released),
+        select=_first(spec.evaluation.select, find_dataset(data.name or "").select),
         metrics=_first(spec.evaluation.metrics, "auto" if data.name == "table" else None),
     )
     resolved = replace(

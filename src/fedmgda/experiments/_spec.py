@@ -60,6 +60,9 @@ class DataSpec:
     client: str | None = None
     target: str | None = None
     features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    encoding: Literal["plain", "guarded"] | None = None
+    min_rows: int | None = _number(None, low=3)
     task: Literal["classification", "regression"] | None = None
     partition: str | None = _one_of(PARTITIONS)
     num_clients: int | None = _number(None, low=1)
@@ -93,14 +96,14 @@ class ClientsSpec:
     participation: float | None = _number(None, above=0.0, high=1.0)
     per_round: int | None = _number(None, low=1)
     local_epochs: int = _number(1, low=1)
-    batch_size: int | Literal["full"] | None = _number(None, low=1)
+    batch_size: int | Literal["full"] = _number(10, low=1)
     client_lr: float | Literal["auto"] | Annealed | None = _number(None, above=0.0)
     momentum: float | None = _number(None, low=0.0, below=1.0)
     mu: float | None = _number(None, low=0.0)
     prox_convention: Literal["half", "full"] | None = None
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
-    only: tuple[int, ...] | None = None
+    only: tuple[str, ...] | tuple[int, ...] | None = None
     class_weights: Literal["balanced"] | dict[str, Any] | None = None
     loss: str | None = _one_of((), entry=True)
     optimizer: str | None = _one_of((), entry=True)
@@ -154,7 +157,7 @@ class AttackSpec:
     """Who is malicious, and how; always-on attackers take part in every round."""
 
     name: str = _one_of(("none", *ATTACKS), "none", entry=True)
-    clients: tuple[int, ...] | None = None
+    clients: tuple[str, ...] | tuple[int, ...] | None = None
     factor: float | None = _number(None)
     bias: float | None = _number(None)
     always_on: bool | None = None
@@ -179,9 +182,14 @@ class EvaluationSpec:
     improved: bool = True
     improved_every: int = _number(1, low=1)
     pareto: bool = False
-    select: Literal["loss", "accuracy"] | None = None
+    select: Literal["loss", "accuracy", "last"] | None = None
     patience: int | None = _number(None, low=1)
     metrics: Literal["auto"] | tuple[str, ...] | None = None
+
+    @property
+    def measure(self) -> Literal["loss", "accuracy"] | None:
+        """By what the model is selected that is kept; None keeps the last one."""
+        return None if self.select == "last" else self.select
 
     def is_due(self, round_num: int, rounds: int) -> bool:
         """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""

@@ -1,4 +1,4 @@
-"""Batch and step sizes by default, as far as they can be told before the data is read."""
+"""Step sizes by default, as far as they can be told before the data is read."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ __all__ = ["resolve_server", "resolve_steps"]
 
 
 def resolve_steps(clients: ClientsSpec, data: DataSpec, model: ModelSpec) -> ClientsSpec:
-    """Fill in batch and step of the clients; refuse weights and steps that nothing can follow.
+    """Fill in the step of the clients; refuse weights and steps that nothing can follow.
 
     `client_lr` stays "auto" until the data is read. By default it is that only where model, loss
     and optimiser are ours, so that their curvature is known.
     """
-    dataset = find_dataset(data.name or "")
     _check_class_weights(clients)
     unknown = _unknown_curvature(clients, model)
     if clients.client_lr == "auto" and unknown is not None:
@@ -30,12 +29,8 @@ def resolve_steps(clients: ClientsSpec, data: DataSpec, model: ModelSpec) -> Cli
             f"clients.client_lr = 'auto' needs a loss whose curvature is known, and {unknown} may "
             "have any; give a number."
         )
-    default = 0.1 if unknown is not None else dataset.client_lr
-    return replace(
-        clients,
-        batch_size=dataset.batch_size if clients.batch_size is None else clients.batch_size,
-        client_lr=default if clients.client_lr is None else clients.client_lr,
-    )
+    default = 0.1 if unknown is not None else find_dataset(data.name or "").client_lr
+    return clients if clients.client_lr is not None else replace(clients, client_lr=default)
 
 
 def resolve_server(server: ServerSpec, rule: str, data: DataSpec) -> ServerSpec:
