@@ -15,6 +15,7 @@ from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
+from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
 from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._tables import clients_table, rows_table, summary_table
@@ -52,6 +53,7 @@ app = typer.Typer(
 
 data_app.command()(plot)
 app.add_typer(data_app, name="data")
+app.command()(predict)
 app.command()(reproduce)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]

@@ -31,6 +31,7 @@ from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._trained_model import Scores, TrainedModel
 
 __all__ = [
     "COLUMNS",
@@ -52,10 +53,12 @@ __all__ = [
     "Run",
     "RunFolder",
     "RunState",
+    "Scores",
     "Settled",
     "Spec",
     "Summary",
     "TimingRow",
+    "TrainedModel",
     "Training",
     "build_data",
     "cells",

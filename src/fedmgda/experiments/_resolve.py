@@ -9,12 +9,13 @@ from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 from fedmgda.attacks import ATTACKS, attack_options
 from fedmgda.data import find_dataset
+from fedmgda.experiments._baselines import as_baseline
 from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
 from fedmgda.experiments._rule_options import resolve_rule
 from fedmgda.experiments._scores import check_metrics
-from fedmgda.experiments._steps import resolve_server, resolve_steps
+from fedmgda.experiments._step_sizes import resolve_server, resolve_steps
 from fedmgda.experiments._validation import check_patience
 from fedmgda.rules import PRESETS
 
@@ -30,6 +31,7 @@ def resolve(spec: Spec) -> Spec:
 
     Resolving a resolved spec changes nothing.
     """
+    spec = as_baseline(spec)
     preset = PRESETS.get(spec.rule.name)
     released = spec.compat == "released-code"
     data = resolve_data(spec)

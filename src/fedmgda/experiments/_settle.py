@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import SpecError
 from fedmgda.data import find_dataset, loss_curvatures
+from fedmgda.experiments._baselines import pooled_data
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._class_weights import class_weights
 
@@ -87,7 +88,8 @@ class _Measured:
 
     @classmethod
     def of(cls, spec: Spec, data: FederatedData) -> _Measured:
-        bounds = loss_curvatures(data, class_weights(spec, data))
+        rows = pooled_data(data) if spec.baseline == "pooled" else data
+        bounds = loss_curvatures(rows, class_weights(spec, data))
         return cls(data.name, data.num_clients, float(bounds.max(initial=0.0)))
 
     def note(self) -> str:
@@ -98,7 +100,7 @@ class _Measured:
 
 
 def _same_data(spec: Spec, other: Spec) -> bool:
-    keys = [(s.data, s.seed, s.compat, s.clients.class_weights) for s in (spec, other)]
+    keys = [(s.data, s.seed, s.compat, s.baseline, s.clients.class_weights) for s in (spec, other)]
     return keys[0] == keys[1]
 
 

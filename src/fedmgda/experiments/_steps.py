@@ -1,67 +1,65 @@
-"""Step sizes by default, as far as they can be told before the data is read."""
+"""What every way to carry out a run has in common: news, safe writes, a model to start from."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
 
-from fedmgda._errors import SpecError
-from fedmgda.data import find_dataset
-from fedmgda.models import MODELS
-from fedmgda.rules import PRESETS
+from fedmgda._errors import StoreError
+from fedmgda._files import RefusedWriteError
+from fedmgda.experiments._initial_model import load_initial_model
+from fedmgda.experiments._signals import uninterrupted
 
 if TYPE_CHECKING:
-    from fedmgda.experiments._spec import ClientsSpec, DataSpec, ModelSpec, ServerSpec
+    from collections.abc import Iterator
 
-__all__ = ["resolve_server", "resolve_steps"]
+    from fedmgda._types import Vector
+    from fedmgda.experiments._rows import EvaluationRow, RoundRow
+    from fedmgda.experiments._spec import Spec
+    from fedmgda.experiments._store import RunFolder
+    from fedmgda.values import Clients
+
+__all__ = ["Progress", "going_on", "start_params"]
 
 
-def resolve_steps(clients: ClientsSpec, data: DataSpec, model: ModelSpec) -> ClientsSpec:
-    """Fill in the step of the clients; refuse weights and steps that nothing can follow.
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run stands after a round.
 
-    `client_lr` stays "auto" until the data is read. By default it is that only where model, loss
-    and optimiser are ours, so that their curvature is known.
+    Attributes:
+        round_num: The rounds done; where clients train one after the other, the clients.
+        rounds: The rounds, or clients, to do.
+        row: The line of `rounds.jsonl`; None for what was done before this process took over.
+        evaluation: The latest line of `evaluations.jsonl`.
+        notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
     """
-    _check_class_weights(clients)
-    unknown = _unknown_curvature(clients, model)
-    if clients.client_lr == "auto" and unknown is not None:
-        raise SpecError(
-            f"clients.client_lr = 'auto' needs a loss whose curvature is known, and {unknown} may "
-            "have any; give a number."
-        )
-    default = 0.1 if unknown is not None else find_dataset(data.name or "").client_lr
-    return clients if clients.client_lr is not None else replace(clients, client_lr=default)
+
+    round_num: int
+    rounds: int
+    row: RoundRow | None
+    evaluation: EvaluationRow
+    notes: tuple[str, ...] = ()
 
 
-def resolve_server(server: ServerSpec, rule: str, data: DataSpec) -> ServerSpec:
-    """Fill in the schedule: that of the data where a rule leaves the length of its step open."""
-    if server.schedule is not None:
-        return server
-    normalizes = rule in PRESETS and PRESETS[rule].server == "schedule"
-    own = find_dataset(data.name or "").schedule
-    return replace(server, schedule=own if normalizes and server.curvature is None else "decay")
+@contextmanager
+def going_on(folder: RunFolder) -> Iterator[None]:
+    """Let no signal cut a write in two, and say how to go on when the disk refuses one."""
+    try:
+        with uninterrupted():
+            yield
+    except RefusedWriteError as error:
+        raise StoreError(
+            f"{error} Nothing that was reached is lost; go on with: fedmgda resume {folder.path}"
+        ) from error
 
 
-def _unknown_curvature(clients: ClientsSpec, model: ModelSpec) -> str | None:
-    """Return which part of the spec hides how curved the loss is."""
-    for name in ("loss", "optimizer"):
-        if (own := getattr(clients, name)) is not None:
-            return f"clients.{name} = {own!r}"
-    record = MODELS.get(model.name or "")
-    known = record is not None and record.auto_lr
-    return None if known else f"model.name = {model.name!r}"
-
-
-def _check_class_weights(clients: ClientsSpec) -> None:
-    if clients.class_weights is None:
-        return
-    if clients.loss is not None:
-        raise SpecError(
-            f"clients.class_weights does not reach clients.loss = {clients.loss!r}; weigh the "
-            "classes there, and leave clients.class_weights out."
-        )
-    if clients.path == "compiled":
-        raise SpecError(
-            "clients.class_weights needs torch, and clients.path = 'compiled' rules it out; use "
-            "'auto' or 'torch'."
-        )
+def start_params(folder: RunFolder, spec: Spec, clients: Clients) -> Vector:
+    """Return the model that a run starts from: that of the seed, or of a file."""
+    if spec.model.init is None:
+        return clients.initial_params()
+    params, digest = load_initial_model(spec.model.init, clients)
+    with going_on(folder):
+        folder.keep_initial_model(digest)
+    return params
