@@ -10,6 +10,7 @@ from rich.markup import escape
 
 import fedmgda
 from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, out
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
@@ -55,6 +56,7 @@ data_app.command()(plot)
 app.add_typer(data_app, name="data")
 app.command()(predict)
 app.command()(reproduce)
+app.command()(compare)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
 Overrides = Annotated[

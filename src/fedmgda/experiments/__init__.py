@@ -4,6 +4,9 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
+from fedmgda.experiments._compare import compare_runs
+from fedmgda.experiments._compare_csv import comparison_csv
+from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
@@ -35,8 +38,11 @@ from fedmgda.experiments._trained_model import Scores, TrainedModel
 
 __all__ = [
     "COLUMNS",
+    "Against",
+    "ClientGain",
     "ClientResult",
     "Collection",
+    "Comparison",
     "Environment",
     "EvaluationRow",
     "Gram",
@@ -52,6 +58,7 @@ __all__ = [
     "RowPredictions",
     "Run",
     "RunFolder",
+    "RunScore",
     "RunState",
     "Scores",
     "Settled",
@@ -62,6 +69,8 @@ __all__ = [
     "Training",
     "build_data",
     "cells",
+    "compare_runs",
+    "comparison_csv",
     "demo_table",
     "execute",
     "known_ids",

@@ -20,6 +20,7 @@ from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
     is_same_partition,
+    partition_fingerprint,
     partition_sizes,
     partition_target_sums,
 )
@@ -231,6 +232,11 @@ class Run:
         sizes = self._parsed(PARTITION, partition_sizes)
         names = [client.name for client in self.summary.clients] if self.finished else None
         return client_results(self.rounds, self.evaluations[-1], sizes, names)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What changes with the data, and with who holds which of it."""
+        return self._parsed(PARTITION, partition_fingerprint)
 
     @cached_property
     def target_sums(self) -> Vector | None:

@@ -25,13 +25,13 @@ from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
+from fedmgda.experiments._progress import Progress, going_on, start_params
 from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
-from fedmgda.experiments._steps import Progress, going_on, start_params
 from fedmgda.experiments._validation import (
     check_validation,
     select_model,
