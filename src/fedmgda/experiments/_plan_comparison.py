@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from fedmgda._errors import SpecError
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._settle import settle_all
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._sweep import PlannedRun
-from fedmgda.experiments._toml import merged, to_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,17 +47,21 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
         tables["fedavg"] = bare | attacked | {"rule": {"name": "fedavg"}}
     tables |= {name: bare | {"baseline": name} for name in ("alone", "pooled")}
     chosen: Sequence[int | None] = seeds or [None]
-    runs = [
-        _planned(name, merged(one, {} if seed is None else {"seed": seed}), named=seed is not None)
-        for seed in chosen
-        for name, one in tables.items()
+    cells = [(name, seed) for seed in chosen for name in tables]
+    specs = [
+        resolve(parse(Spec, tables[name] | ({} if seed is None else {"seed": seed})))
+        for name, seed in cells
     ]
-    for run in runs:
-        to_toml(run.spec)  # every spec can be written before the first run starts
-    return runs
+    return [
+        PlannedRun(
+            cell={"variant": name},
+            seed=spec.seed,
+            spec=spec,
+            folder=_folder(name, None if seed is None else spec.seed),
+        )
+        for (name, seed), spec in zip(cells, settle_all(specs), strict=True)
+    ]
 
 
-def _planned(name: str, table: dict[str, Any], *, named: bool) -> PlannedRun:
-    spec = resolve(parse(Spec, table))
-    folder = re.sub(r"[^\w.=+-]+", "-", name) + (f"_seed={spec.seed}" if named else "")
-    return PlannedRun(cell={"variant": name}, seed=spec.seed, spec=spec, folder=folder)
+def _folder(name: str, seed: int | None) -> str:
+    return re.sub(r"[^\w.=+-]+", "-", name) + ("" if seed is None else f"_seed={seed}")
