@@ -30,6 +30,7 @@ from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._verdict import Stalls, Verdict
 
 __all__ = [
     "COLUMNS",
@@ -52,9 +53,11 @@ __all__ = [
     "RunFolder",
     "RunState",
     "Spec",
+    "Stalls",
     "Summary",
     "TimingRow",
     "Training",
+    "Verdict",
     "build_data",
     "cells",
     "demo_table",

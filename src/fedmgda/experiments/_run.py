@@ -14,13 +14,20 @@ from fedmgda.data import fingerprint
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
+from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._initial_model import load_initial_model
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
 from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
-from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
+from fedmgda.experiments._results import (
+    clients_csv,
+    model_bytes,
+    predictions_bytes,
+    read_predictions,
+)
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
@@ -37,9 +44,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fedmgda._types import Split, Vector
+    from fedmgda.experiments._reader import Run
     from fedmgda.experiments._rows import EvaluationRow, RoundRow
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
+    from fedmgda.experiments._verdict import Verdict
     from fedmgda.federation import Federation, RoundRecord, Selected, ServerState
     from fedmgda.rules import Rule
     from fedmgda.values import Clients, Evaluation
@@ -180,6 +189,7 @@ class _Run:
         table = client_results(rounds, row, facts.sizes, names)
         predictions = self._predictions(model)
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
+        summary = replace(summary, verdict=self._verdict(run, row, predictions))
         results = {
             MODEL: model_bytes(model, facts.layout),
             PREDICTIONS: predictions if self._spec.records.predictions else None,
@@ -189,6 +199,22 @@ class _Run:
         with _going_on(self._folder):
             self._save()
             self._folder.finish(results)
+
+    def _verdict(self, run: Run, judged: EvaluationRow, predictions: bytes | None) -> Verdict:
+        kept = predictions if self._spec.records.predictions else None
+        return judge(
+            Evidence(
+                spec=self._spec,
+                rounds=run.rounds,
+                evaluations=run.evaluations,
+                judged=judged,
+                gram=run.gram,
+                predictions=None if kept is None else read_predictions(kept),
+                target_sums=self._clients.facts.target_sums,
+                names=self._clients.client_names,
+                num_buffers=self._clients.num_buffers,
+            )
+        )
 
     def _predictions(self, model: Vector) -> bytes | None:
         if not self._spec.records.predictions and self._spec.evaluation.metrics is None:

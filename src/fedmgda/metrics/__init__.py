@@ -7,6 +7,7 @@ from fedmgda.metrics._catalogue import METRICS, Metric, default_metrics, measure
 from fedmgda.metrics._constant import constant_losses
 from fedmgda.metrics._fairness import Fairness, fairness
 from fedmgda.metrics._improvement import improved_participants
+from fedmgda.metrics._intervals import wilson_interval
 from fedmgda.metrics._pareto import pareto_residual
 from fedmgda.metrics._smoothing import smoothed
 
@@ -23,4 +24,5 @@ __all__ = [
     "pareto_residual",
     "rarer_class",
     "smoothed",
+    "wilson_interval",
 ]
