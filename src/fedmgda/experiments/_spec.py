@@ -60,6 +60,9 @@ class DataSpec:
     client: str | None = None
     target: str | None = None
     features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    encoding: Literal["plain", "guarded"] | None = None
+    min_rows: int | None = _number(None, low=3)
     task: Literal["classification", "regression"] | None = None
     partition: str | None = _one_of(PARTITIONS)
     num_clients: int | None = _number(None, low=1)
