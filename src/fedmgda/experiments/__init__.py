@@ -31,9 +31,11 @@ from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
+    "ClientLine",
     "ClientResult",
     "Collection",
     "Environment",
@@ -76,4 +78,5 @@ __all__ = [
     "to_toml",
     "train",
     "with_overrides",
+    "worst_clients",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Conflict", "fewer_participants", "find_conflict", "unit_gramian"]
 
 _DRAWS = 20  # of fewer participants, to see whether they would stall as well
+_RARELY = 0.05  # the share of rounds that may stall
 _SIZES = (50, 25, 20, 10, 5, 3, 2)
 
 
@@ -69,22 +71,34 @@ def find_conflict(gramian: Matrix) -> Conflict | None:
 
 
 def fewer_participants(gramian: Matrix, seed: int = 0) -> int | None:
-    """Return how many participants would hardly ever stall: at most one of 20 draws of so many.
+    """Return how many participants would hardly ever stall, near the end of training as well.
+
+    There the updates point into all directions alike, and by Wendel's theorem m of them in r
+    dimensions have no common direction with probability 1 - 2^(1-m) Σ_{k<r} C(m-1, k). The most
+    for which that is at most 1/20 is taken, or fewer if of 20 draws from this round more than two
+    stall.
 
     Args:
         gramian: Of shape `(m, m)`, the Gram matrix of the updates of a stalled round.
         seed: Of the draws.
 
     Returns:
-        The largest such number of a few that are tried; None if there is none.
+        The number; None if not even two participants have a common direction.
     """
     unit, moved = unit_gramian(gramian)
     rng = np.random.default_rng(seed)
-    for size in (size for size in _SIZES if size < len(moved)):
-        draws = (rng.permutation(len(moved))[:size] for _ in range(_DRAWS))
-        if sum(_stalls(unit, draw) for draw in draws) <= 1:
+    rank = int(np.linalg.matrix_rank(unit, tol=1e-6 * len(unit), hermitian=True))
+    most = max((m for m in range(2, len(moved)) if _chance(m, rank) <= _RARELY), default=0)
+    for size in (most, *(size for size in _SIZES if size < most)):
+        draws = [rng.permutation(len(moved))[:size] for _ in range(_DRAWS)]
+        if size >= 2 and sum(_stalls(unit, draw) for draw in draws) <= 2 * _RARELY * _DRAWS:
             return size
     return None
+
+
+def _chance(m: int, rank: int) -> float:
+    """Return the probability that m directions, each as likely as its opposite, cancel."""
+    return 1.0 - sum(math.comb(m - 1, k) for k in range(min(rank, m))) / 2 ** (m - 1)
 
 
 def unit_gramian(gramian: Matrix) -> tuple[Matrix, Indices]:

@@ -45,8 +45,9 @@ class Evidence:
     num_buffers: int = 0
 
     def name(self, client: int) -> str:
-        """Return what a client is called."""
-        return self.names[client] if self.names else f"client {client}"
+        """Return what a client is called, so that a number is seen to be a name."""
+        name = self.names[client] if self.names else str(client)
+        return f"client {name}" if name.isdecimal() else name
 
     def listed(self, clients: Sequence[int]) -> str:
         """Return what some clients are called."""

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda.experiments._conflict import fewer_participants, unit_gramian
-from fedmgda.minnorm import min_norm
+from fedmgda.experiments._conflict import fewer_participants
 from fedmgda.values import value_at
 
 if TYPE_CHECKING:
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["after_divergence", "after_no_learning", "after_stalls", "smaller_client_lr"]
 
-_EPSILONS = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005)
-_LONG_ENOUGH = 1e-3  # of a direction, beside unit rows: a step that is worth a round
 _WORSE = 1.1  # a batch loss so many times the loss before training is a local step too long
 
 
@@ -43,16 +40,24 @@ def after_divergence(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> t
     factor = 10.0 if not growth < 5.0 else 3.0
     local = smaller_client_lr(spec, factor)
     server = f"server.lr={_rounded(spec.server.lr / factor)}"
-    return (local, server) if _local_steps_are_too_long(rounds) else (server, local)
+    ratio = _batch_losses(rounds)
+    # Where nothing was measured, the local step is the likelier of the two.
+    return (server, local) if ratio is not None and ratio <= _WORSE else (local, server)
 
 
-def after_no_learning(spec: Spec, losses: Sequence[float]) -> tuple[str, ...]:
-    """Return what to change about a run that moved too little, or not far enough.
+def after_no_learning(
+    spec: Spec, rounds: Sequence[RoundRow], losses: Sequence[float]
+) -> tuple[str, ...]:
+    """Return what to change about a run that moved too little, not far enough, or to and fro.
 
     Args:
         spec: Of the run.
+        rounds: All of them.
         losses: Averaged over clients, of all evaluations.
     """
+    ratio = _batch_losses(rounds)
+    if ratio is not None and not ratio <= _WORSE:
+        return (smaller_client_lr(spec),)
     local = f"clients.client_lr={_rounded(3.0 * value_at(spec.clients.client_lr, 1))}"
     longer = f"rounds={3 * spec.rounds}"
     falls = len(losses) > 1 and losses[-1] < 0.99 * losses[0]
@@ -62,30 +67,34 @@ def after_no_learning(spec: Spec, losses: Sequence[float]) -> tuple[str, ...]:
 def after_stalls(spec: Spec, gramian: Matrix | None, participants: int) -> tuple[str, ...]:
     """Return what lets the participants of a stalled round have a direction.
 
-    Both are tried on the Gram matrix before they are said, where it is known: fewer participants,
-    drawn 20 times, and a smaller box round the mean.
+    Fewer of them, or a box so small that every λ_i stays within half of its 1/m.
+
+    Args:
+        spec: Of the run.
+        gramian: Of shape `(m, m)`, of the updates of a stalled round, where it was kept.
+        participants: m.
     """
     hints = []
     fewer = max(participants // 16, 2) if gramian is None else fewer_participants(gramian)
-    if fewer is not None and spec.clients.only is None:
+    if fewer is not None and fewer < participants and spec.clients.only is None:
         hints.append(f"clients.per_round={fewer}")
-    if spec.rule.epsilon is not None and gramian is not None:
-        unit, _ = unit_gramian(gramian)
-        below = (e for e in _EPSILONS if e < value_at(spec.rule.epsilon, 1))
-        good = (e for e in below if min_norm(unit, epsilon=e).norm > _LONG_ENOUGH)
-        hints += [f"rule.epsilon={epsilon}" for epsilon in list(good)[:1]]
+    epsilon = _rounded(0.5 / participants)
+    if spec.rule.epsilon is not None and float(epsilon) < value_at(spec.rule.epsilon, 1):
+        hints.append(f"rule.epsilon={epsilon}")
     return tuple(hints)
 
 
-def _local_steps_are_too_long(rounds: Sequence[RoundRow]) -> bool:
-    ratios = []
+def _batch_losses(rounds: Sequence[RoundRow]) -> float | None:
+    """Return the losses of the batches of local training over those before it, in the median.
+
+    Of the first round that measured both: later a model may be in ruins, where nothing gets worse.
+    """
     for row in rounds:
-        if row.local_losses is not None and row.losses_before is not None:
+        if row.local_losses is not None and row.losses_before is not None and row.client_ids:
             with np.errstate(all="ignore"):
-                ratios.append(np.nanmedian(row.local_losses / row.losses_before))
-    worse = [not ratio <= _WORSE for ratio in ratios]
-    # Where nothing was measured it is the likelier of the two.
-    return not worse or any(worse)
+                ratio = row.local_losses / row.losses_before
+            return float(np.median(np.nan_to_num(ratio, nan=np.inf)))
+    return None
 
 
 def _rounded(value: float) -> str:

@@ -14,13 +14,13 @@ from fedmgda.experiments._conflict import find_conflict
 from fedmgda.experiments._evidence import Evidence, average_accuracy, average_loss
 from fedmgda.experiments._hints import after_divergence, after_no_learning, after_stalls
 from fedmgda.experiments._verdict import Stalls, Verdict
-from fedmgda.experiments._wording import headline, sentences
+from fedmgda.experiments._wording import FEW_STALLS, headline, sentences
 from fedmgda.values import is_no_direction
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedmgda._types import Matrix
+    from fedmgda._types import Matrix, Vector
     from fedmgda.experiments._client_losses import ClientLosses
     from fedmgda.experiments._rows import RoundRow
     from fedmgda.experiments._spec import Spec
@@ -42,7 +42,9 @@ def judge(evidence: Evidence) -> Verdict:
     if losses is not None and losses.constant is not None:
         constant = float(np.mean(losses.constant))
     outcome = _outcome(evidence, first, last, constant, stalls) if everyone else outcomes.NOT_TESTED
-    cures = after_stalls(evidence.spec, gramian, stalls.participants) if stalls else ()
+    cures: tuple[str, ...] = ()
+    if stalls is not None and stalls.rounds >= FEW_STALLS * len(evidence.rounds):
+        cures = after_stalls(evidence.spec, gramian, stalls.participants)
     hints = _hints(evidence, outcome, cures)
     worse = losses.worse_than_constant() if losses else []
     below = losses.worse_than(evidence.evaluations[0]) if losses else []
@@ -117,7 +119,7 @@ def _hints(evidence: Evidence, outcome: str, cures: tuple[str, ...]) -> tuple[st
         growth = float("inf") if last is None or not averages else last / max(averages[0], 1e-300)
         return after_divergence(spec, evidence.rounds, growth) + cures
     if outcome == outcomes.NOT_LEARNED:
-        return after_no_learning(spec, averages) + cures
+        return after_no_learning(spec, evidence.rounds, averages) + cures
     return cures
 
 
@@ -146,7 +148,7 @@ def _is_stalled(row: RoundRow, spec: Spec) -> bool:
     """Tell whether a round stalled, also one from before that was written down."""
     if row.stalled is not None or row.lam is None or row.norm is None:
         return bool(row.stalled)
-    lengths = np.ones(len(row.lam))
+    lengths: Vector = np.ones(len(row.lam))
     if spec.rule.name in _RAW:
         if row.norms is None:
             return False

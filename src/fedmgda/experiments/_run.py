@@ -16,6 +16,7 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._gram import gram_bytes
+from fedmgda.experiments._hints import smaller_client_lr
 from fedmgda.experiments._initial_model import load_initial_model
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._judge import judge
@@ -30,6 +31,7 @@ from fedmgda.experiments._results import (
 )
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._sentences import BUFFERS, TOO_LONG_STEPS
 from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
 from fedmgda.experiments._validation import (
     check_validation,
@@ -68,6 +70,7 @@ class Progress:
         rounds: The rounds to do.
         row: The line of `rounds.jsonl`; None for what was done before this process took over.
         evaluation: The latest line of `evaluations.jsonl`.
+        num_params: How many parameters the model has.
         notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
     """
 
@@ -75,6 +78,7 @@ class Progress:
     rounds: int
     row: RoundRow | None
     evaluation: EvaluationRow
+    num_params: int
     notes: tuple[str, ...] = ()
 
 
@@ -127,6 +131,8 @@ def _carry_out(
     known = KnownLosses(clients)
     run = _Run(folder, spec, known, build_federation(spec, known, rule))
     run.notes += notes
+    if clients.num_buffers:
+        run.notes += (BUFFERS.format(count=clients.num_buffers),)
     yield from run.steps()
     run.finish()
 
@@ -169,11 +175,21 @@ class _Run:
                 yield self._progress(self._record(server, record))
                 if self._ended():
                     return
-        except (Interrupted, FederationStalledError, GeneratorExit):
+        except (Interrupted, FederationStalledError, GeneratorExit) as error:
             # The last is how a caller leaves, be it that a signal reached it between two rounds.
             with _going_on(self._folder):
                 self._save()
+            if isinstance(error, FederationStalledError):
+                raise self._hopeless(str(error)) from error
             raise
+
+    def _hopeless(self, sentence: str) -> FederationStalledError:
+        """Name the learning rate where clients sent numbers that are none."""
+        last = open_run(self._folder.path).rounds[-1]
+        if any(word in f.reason for f in last.quarantined for word in ("NaN", "Inf")):
+            hint = smaller_client_lr(self._spec)
+            sentence = TOO_LONG_STEPS.format(error=sentence, hint=hint)
+        return FederationStalledError(sentence)
 
     def finish(self) -> None:
         """Write what a finished run leaves behind, of the last model or of the selected one."""
@@ -183,7 +199,7 @@ class _Run:
             row = next(row for row in run.evaluations if row.round_num == kept.round_num)
             model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise FederationStalledError(_no_good_round(rounds, self._clients.client_names))
+            raise self._hopeless(_no_good_round(rounds, self._clients.client_names))
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
@@ -325,6 +341,7 @@ class _Run:
             rounds=self._spec.rounds,
             row=row,
             evaluation=self._evaluation,
+            num_params=self._clients.num_params,
             notes=notes,
         )
 

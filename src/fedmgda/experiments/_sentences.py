@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "BLOCKED", "BUFFERS", "CONFLICT", "CONSTANT", "DIVERGED", "FAILED", "FEW_EXAMPLES", "HELD",
-    "INITIAL", "LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT",
-    "QUARANTINED", "RISEN", "SACRIFICED", "STALLED", "STOOD_STILL", "TOO_LONG_STEPS",
+    "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "BUFFERS", "CONFLICT", "CONSTANT",
+    "DIVERGED", "FAILED", "FEWER", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "LEARNED",
+    "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT", "QUARANTINED",
+    "RISEN", "SACRIFICED", "SMALLER_BOX", "STALLED", "STOOD_STILL", "TOO_LONG_STEPS",
     "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "listed", "number",
 ]  # fmt: skip
 
@@ -30,12 +31,22 @@ NOT_TESTED = "Nobody has test examples, so nobody can say whether it learned."
 INITIAL = "{initial} before training"
 CONSTANT = "{constant} for always predicting the {what}"
 
+FEWER = "take fewer (-c {})"
+SMALLER_BOX = "a smaller epsilon (-c {}), which may go against some"
+
 STALLED = (
     "No common direction among {participants} participants in {stalled} of {rounds} rounds; the "
     "model hardly moved in them. {cure}"
 )
-BLOCKED = "In round {round} {names} blocked: without any one of them the others had a direction."
-CONFLICT = "In round {round} no single client blocked: {names} have no common direction even by themselves."
+BLOCKED_BY_ONE = "In round {round} {names} blocked: without it the others had a common direction."
+BLOCKED_BY_SEVERAL = (
+    "In round {round} {names} blocked: without any one of them the others had a common direction."
+)
+FEW_STALLED = "{stalled} of {rounds} rounds stalled: their participants had no common direction."
+CONFLICT = (
+    "In round {round} no single client blocked: {names} have no common direction even by "
+    "themselves."
+)
 SACRIFICED = (
     "{rounds} of {all} rounds went against a participant, to first order; most often {names}."
 )
@@ -57,7 +68,9 @@ WORSE_THAN_CONSTANT = (
 )
 WORSE_THAN_INITIAL = "Worse off than before training: {count} of {known} clients, {names}."
 NOBODY_WORSE = "No client with {few} test rows or more is surely worse off than {what}."
-FEW_EXAMPLES = "{count} of {users} clients have fewer than {few} test rows: see their intervals."
+FEW_EXAMPLES = (
+    "{count} of {users} clients have fewer than {few} test rows, too few to judge them singly."
+)
 FAILED = "{count} of {rounds} rounds failed, and the model did not move in them: {reason}."
 QUARANTINED = "{count} replies did not count, most often of {name}: {reason}."
 HELD = "{count} steps were refused because somebody's loss would have risen."

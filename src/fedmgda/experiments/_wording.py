@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from fedmgda.experiments._evidence import Evidence
     from fedmgda.experiments._verdict import Verdict
 
-__all__ = ["headline", "sentences"]
+__all__ = ["FEW_STALLS", "headline", "sentences"]
+
+FEW_STALLS = 0.2
+"""The share of rounds below which stalls are an incident, not the trouble."""
 
 _CHANCE = 0.023  # of a normal variable, what lies beyond two deviations on one side
 _RISEN = 1.1  # times the lowest loss
@@ -81,9 +84,7 @@ def _present(evidence: Evidence, hint: str) -> str:
 def _stall_facts(evidence: Evidence, verdict: Verdict, cures: tuple[str, ...]) -> dict[str, Any]:
     assert verdict.stalls is not None  # noqa: S101 (asked for stalls only)
     told = [
-        (
-            "take fewer (-c {})" if cure.startswith("clients.") else "a smaller epsilon (-c {})"
-        ).format(cure)
+        (say.FEWER if cure.startswith("clients.") else say.SMALLER_BOX).format(cure)
         for cure in cures
     ]
     told = told or ["name fewer clients, or other ones"]
@@ -100,10 +101,14 @@ def _about_stalls(evidence: Evidence, verdict: Verdict, cures: tuple[str, ...]) 
     stalls = verdict.stalls
     if stalls is None:
         return
+    if stalls.rounds < FEW_STALLS * len(evidence.rounds):
+        yield say.FEW_STALLED.format(stalled=stalls.rounds, rounds=len(evidence.rounds))
+        return
     if verdict.outcome != outcomes.STOOD_STILL:
         yield say.STALLED.format(**_stall_facts(evidence, verdict, cures))
     if stalls.blocking:
-        yield say.BLOCKED.format(round=stalls.looked_at, names=evidence.listed(stalls.blocking))
+        form = say.BLOCKED_BY_ONE if len(stalls.blocking) == 1 else say.BLOCKED_BY_SEVERAL
+        yield form.format(round=stalls.looked_at, names=evidence.listed(stalls.blocking))
     elif stalls.conflict:
         yield say.CONFLICT.format(round=stalls.looked_at, names=evidence.listed(stalls.conflict))
 
