@@ -32,12 +32,16 @@ def _lines(run: Run, progress: Progress) -> list[tuple[str, str]]:
     )
     return [
         ("data", f"{_data(spec)}: {len(clients)} clients, {train} rows to train, {test} to test"),
-        ("model", f"{spec.model.name}, {progress.num_params} parameters"),
+        ("model", f"{spec.model.name}{_params(progress.num_params)}"),
         ("rule", _rule(spec)),
         ("clients", _clients(spec)),
         ("rounds", f"{spec.rounds}, tested every {spec.evaluation.every}, seed {spec.seed}"),
         ("folder", f"{run.path} (its spec.toml has every key; --show-spec prints it)"),
     ]
+
+
+def _params(number: int) -> str:
+    return f", {number} parameters" if number else ""
 
 
 def _data(spec: Spec) -> str:
@@ -48,6 +52,8 @@ def _data(spec: Spec) -> str:
 
 
 def _rule(spec: Spec) -> str:
+    if spec.baseline is not None:
+        return f"none: the baseline {spec.baseline}"
     epsilon = spec.rule.epsilon
     box = "" if epsilon is None else f", epsilon {value_at(epsilon, 1):g}"
     attack = "" if spec.attack.name == "none" else f", under the attack {spec.attack.name}"

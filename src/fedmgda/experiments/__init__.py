@@ -4,6 +4,9 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
+from fedmgda.experiments._compare import compare_runs
+from fedmgda.experiments._compare_csv import comparison_csv
+from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
@@ -30,14 +33,18 @@ from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
+    "Against",
+    "ClientGain",
     "ClientLine",
     "ClientResult",
     "Collection",
+    "Comparison",
     "Environment",
     "EvaluationRow",
     "Gram",
@@ -53,15 +60,20 @@ __all__ = [
     "RowPredictions",
     "Run",
     "RunFolder",
+    "RunScore",
     "RunState",
+    "Scores",
     "Spec",
     "Stalls",
     "Summary",
     "TimingRow",
+    "TrainedModel",
     "Training",
     "Verdict",
     "build_data",
     "cells",
+    "compare_runs",
+    "comparison_csv",
     "demo_table",
     "execute",
     "known_ids",

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from fedmgda.experiments._results import read_predictions
 from fedmgda.experiments._sentences import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fedmgda._types import Vector
+    from fedmgda.experiments._reader import Run
     from fedmgda.experiments._rows import EvaluationRow, Gram, RoundRow, RowPredictions
     from fedmgda.experiments._spec import Spec
+    from fedmgda.values import Clients
 
-__all__ = ["Evidence", "average_accuracy", "average_loss"]
+__all__ = ["Evidence", "average_accuracy", "average_loss", "evidence_of"]
 
 
 @final
@@ -52,6 +55,23 @@ class Evidence:
     def listed(self, clients: Sequence[int]) -> str:
         """Return what some clients are called."""
         return listed([self.name(client) for client in clients])
+
+
+def evidence_of(
+    run: Run, spec: Spec, clients: Clients, judged: EvaluationRow, predictions: bytes | None
+) -> Evidence:
+    """Return what a run that is about to end is judged by: the same that its folder will hold."""
+    return Evidence(
+        spec=spec,
+        rounds=run.rounds,
+        evaluations=run.evaluations,
+        judged=judged,
+        gram=run.gram,
+        predictions=None if predictions is None else read_predictions(predictions),
+        target_sums=clients.facts.target_sums,
+        names=clients.client_names,
+        num_buffers=clients.num_buffers,
+    )
 
 
 def average_loss(row: EvaluationRow) -> float | None:

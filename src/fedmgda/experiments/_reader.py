@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
-from fedmgda.data import data_facts, fingerprint
+from fedmgda.data import Encoder, data_facts, fingerprint
+from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._gram import gram_size, read_gram
@@ -21,6 +22,7 @@ from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
     is_same_partition,
+    partition_fingerprint,
     partition_sizes,
     partition_target_sums,
 )
@@ -37,6 +39,7 @@ from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import parse_toml
+from fedmgda.experiments._trained_model import TrainedModel, check_model_code
 from fedmgda.experiments._validation import last_round
 
 if TYPE_CHECKING:
@@ -203,8 +206,11 @@ class Run:
         """
 
         def expected(rows: Sequence[EvaluationRow]) -> list[int]:
-            is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
-            ended = last_round(self.spec, rows)
+            spec = self._carried_out()
+            if spec.baseline == "alone":
+                return [0, spec.rounds]
+            is_due, rounds = spec.evaluation.is_due, spec.rounds
+            ended = last_round(spec, rows)
             return [number for number in range(ended + 1) if is_due(number, rounds)]
 
         return self._rows(EVALUATIONS, EvaluationRow, expected)
@@ -244,6 +250,7 @@ class Run:
             raise StoreError(f"{self.path} has no evaluation yet; fedmgda resume {self.path}")
         named = [client.name for client in summary.clients] if summary else []
         kept = summary.round_num if summary else self.evaluations[-1].round_num
+        one_model = self.finished and self.spec.baseline != "alone"
         return judge(
             Evidence(
                 spec=self.spec,
@@ -254,9 +261,14 @@ class Run:
                 predictions=self.predictions(),
                 target_sums=self.target_sums,
                 names=named or None,
-                num_buffers=_num_buffers(self.model_arrays()) if self.finished else 0,
+                num_buffers=_num_buffers(self.model_arrays()) if one_model else 0,
             )
         )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What changes with the data, and with who holds which of it."""
+        return self._parsed(PARTITION, partition_fingerprint)
 
     @cached_property
     def target_sums(self) -> Vector | None:
@@ -280,7 +292,16 @@ class Run:
             ) from error
 
     def model_arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Return the tensors of the trained model, by their names in the torch module."""
+        """Return the tensors of the trained model, by their names in the torch module.
+
+        Raises:
+            DataError: If every client has a model of its own.
+        """
+        if self.spec.baseline == "alone":
+            raise DataError(
+                f"{self.path} has no model: every client trained one by itself, and none is kept; "
+                "name a run of the federation, or a pooled one."
+            )
         return self._parsed(MODEL, read_model)
 
     def predictions(self) -> RowPredictions | None:
@@ -289,9 +310,36 @@ class Run:
             return None
         return self._parsed(PREDICTIONS, read_predictions)
 
-    def encoder(self) -> Mapping[str, Any] | None:
+    def encoder(self) -> Encoder | None:
         """Return how rows become features; None where it was not kept."""
-        return self._parsed(ENCODER, _object) if ENCODER in self._digests else None
+        if ENCODER not in self._digests:
+            return None
+        return self._parsed(ENCODER, lambda content: decode(Encoder, read_json(content)))
+
+    def model(self, *, allow_code: bool = True) -> TrainedModel:
+        """Return the trained model, which takes raw rows where the run has an encoder.
+
+        Args:
+            allow_code: False refuses a model of the spec's own code, `package.module:name`;
+                building any other imports nothing that the spec names.
+
+        Raises:
+            DataError: If the run is not finished, or has no model for everybody.
+            SpecError: If the model is code and that is refused, or is not the one that was trained.
+        """
+        if not self.finished:
+            raise DataError(
+                f"{self.path} is not finished and has no model yet; fedmgda resume {self.path} "
+                "goes on with it."
+            )
+        if self.spec.baseline == "alone":
+            raise DataError(
+                f"{self.path} let every client train alone and keeps no model for all of them; "
+                "choose another run."
+            )
+        if not allow_code:
+            check_model_code(self.spec)
+        return TrainedModel(self.spec, self.model_arrays(), self.encoder())
 
     def check_data(self, data: FederatedData) -> None:
         """Refuse data that differs from what the run began with, if it has begun.
@@ -347,9 +395,18 @@ class Run:
 
     def _last_round(self) -> int:
         """Return the round a finished run ended after: what its evaluations say, if it may stop."""
-        if self.spec.evaluation.patience is None:
-            return self.spec.rounds
-        return last_round(self.spec, self.evaluations)
+        spec = self._carried_out()
+        if spec.baseline == "alone":
+            return 0  # every client has rounds of its own
+        if spec.evaluation.patience is None:
+            return spec.rounds
+        return last_round(spec, self.evaluations)
+
+    def _carried_out(self) -> Spec:
+        """Return the spec with the rounds and evaluations that a finished run really had."""
+        if self.spec.baseline is None:
+            return self.spec
+        return carried_out(self.spec, len(self._parsed(PARTITION, partition_sizes)["train"]))
 
     def _rows(
         self, name: str, kind: type[T], expected: Callable[[Sequence[T]], list[int]]
@@ -399,10 +456,3 @@ class Run:
 def _num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
     running = ("running_mean", "running_var")  # what batch norm calls them
     return sum(array.size for name, array in arrays.items() if name.endswith(running))
-
-
-def _object(content: bytes) -> Mapping[str, Any]:
-    table = read_json(content)
-    if not isinstance(table, dict):
-        raise ValueError("it is not an object")  # noqa: TRY004 (a value, not a type)
-    return table

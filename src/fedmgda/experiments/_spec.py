@@ -227,6 +227,7 @@ class Spec:
     seed: int = _number(0, low=0)
     rounds: int = _number(150, low=1)
     compat: Literal["paper", "released-code"] = "paper"
+    baseline: Literal["alone", "pooled"] | None = None
     data: DataSpec = field(default_factory=DataSpec)
     model: ModelSpec = field(default_factory=ModelSpec)
     clients: ClientsSpec = field(default_factory=ClientsSpec)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda.experiments._client_losses import client_losses
-from fedmgda.metrics import wilson_interval
+from fedmgda.metrics import wilson
 
 if TYPE_CHECKING:
     from fedmgda.experiments._reader import Run
@@ -64,7 +64,7 @@ def _line(client: ClientResult, error: float) -> ClientLine:
     interval = None
     if math.isfinite(client.test_accuracy):
         right = round(client.test_accuracy * client.test_examples)
-        interval = wilson_interval(right, client.test_examples)
+        interval = wilson(right, client.test_examples)
     return ClientLine(
         client_id=client.client_id,
         name=client.name or f"client {client.client_id}",
