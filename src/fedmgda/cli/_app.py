@@ -27,6 +27,7 @@ from fedmgda.experiments import (
     Collection,
     Interrupted,
     RunFolder,
+    Settled,
     Spec,
     execute,
     open_run,
@@ -35,6 +36,7 @@ from fedmgda.experiments import (
     read_toml,
     refuse_code,
     resolve,
+    settle,
     to_json,
     to_toml,
     with_overrides,
@@ -127,13 +129,15 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     spec = resolve(parse(Spec, table))
     if no_code:
         refuse_code(spec)
+    settled = settle(spec)
+    spec = settled.spec
     if dry_run:
         out.print(to_toml(spec), markup=False, highlight=False, end="")
         return
     if show_spec:
         err.print(to_toml(spec), markup=False, highlight=False, style="dim")
     created = RunFolder.create(folder or Path("runs") / spec_path.stem, spec)
-    _carry_on(created, as_json=as_json, strict=strict)
+    _carry_on(created, settled, as_json=as_json, strict=strict)
 
 
 @app.command()
@@ -185,13 +189,15 @@ def demo(
     run_demo(folder, jobs, as_json=as_json)
 
 
-def _carry_on(folder: RunFolder, *, as_json: bool, strict: bool) -> None:
+def _carry_on(
+    folder: RunFolder, settled: Settled | None = None, *, as_json: bool, strict: bool
+) -> None:
     if folder.done:
         open_run(folder.path).check()
         err.print(f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
         watch_run(
-            execute(folder),
+            execute(folder, settled=settled),
             quiet=as_json,
             begin=lambda progress: err.print(header(open_run(folder.path), progress)),
         )

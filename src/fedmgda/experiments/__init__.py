@@ -26,6 +26,7 @@ from fedmgda.experiments._rows import (
     TimingRow,
 )
 from fedmgda.experiments._run import Progress, execute
+from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
@@ -63,6 +64,7 @@ __all__ = [
     "RunScore",
     "RunState",
     "Scores",
+    "Settled",
     "Spec",
     "Stalls",
     "Summary",
@@ -85,6 +87,7 @@ __all__ = [
     "refuse_code",
     "resolve",
     "run_folders",
+    "settle",
     "to_json",
     "to_table",
     "to_toml",
