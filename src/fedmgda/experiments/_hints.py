@@ -23,7 +23,7 @@ _WORSE = 1.1  # a batch loss so many times the loss before training is a local s
 
 def smaller_client_lr(spec: Spec, factor: float = 10.0) -> str:
     """Return the override that makes the local step smaller."""
-    return f"clients.client_lr={_rounded(value_at(spec.clients.client_lr, 1) / factor)}"
+    return f"clients.client_lr={_rounded(_client_lr(spec) / factor)}"
 
 
 def after_divergence(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ def after_no_learning(
     ratio = _batch_losses(rounds)
     if ratio is not None and not ratio <= _WORSE:
         return (smaller_client_lr(spec),)
-    local = f"clients.client_lr={_rounded(3.0 * value_at(spec.clients.client_lr, 1))}"
+    local = f"clients.client_lr={_rounded(3.0 * _client_lr(spec))}"
     longer = f"rounds={3 * spec.rounds}"
     falls = len(losses) > 1 and losses[-1] < 0.99 * losses[0]
     return (longer, local) if falls else (local, longer)
@@ -82,6 +82,11 @@ def after_stalls(spec: Spec, gramian: Matrix | None, participants: int) -> tuple
     if spec.rule.epsilon is not None and float(epsilon) < value_at(spec.rule.epsilon, 1):
         hints.append(f"rule.epsilon={epsilon}")
     return tuple(hints)
+
+
+def _client_lr(spec: Spec) -> float:
+    given = spec.clients.client_lr
+    return 0.1 if given is None or isinstance(given, str) else value_at(given, 1)
 
 
 def _batch_losses(rounds: Sequence[RoundRow]) -> float | None:

@@ -78,7 +78,9 @@ def _present(evidence: Evidence, hint: str) -> str:
     value: Any = evidence.spec
     for name in (*sections, key):
         value = getattr(value, name)
-    return "not set" if value is None else f"{value_at(value, 1):g}"
+    if value is None or isinstance(value, str):
+        return str(value or "not set")
+    return f"{value_at(value, 1):g}"
 
 
 def _stall_facts(evidence: Evidence, verdict: Verdict, cures: tuple[str, ...]) -> dict[str, Any]:
