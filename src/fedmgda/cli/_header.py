@@ -69,7 +69,6 @@ def _clients(spec: Spec) -> str:
     elif share is not None:
         who = "all in every round" if share == 1.0 else f"{100 * share:g} % in a round"
     epochs = f"{clients.local_epochs} epoch{'s' * (clients.local_epochs > 1)}"
-    rate = clients.client_lr
-    if rate is not None and not isinstance(rate, str):
-        rate = f"{value_at(rate, 1):g}"
+    given = clients.client_lr
+    rate = given if given is None or isinstance(given, str) else f"{value_at(given, 1):g}"
     return f"{who}, {epochs}, batches of {clients.batch_size}, learning rate {rate}"
