@@ -22,7 +22,6 @@ __all__ = ["print_screen", "screen"]
 
 _LINES = 24  # of the smallest terminal that everything must fit
 _WORST = 10  # clients that are shown
-_LEAST = 3  # clients that are shown whatever else there is to say
 _FEW = 10  # test rows: of fewer, a percentage would be a lie
 _NAME = 24  # cells of a name
 _JOIN = "\ue000"  # stands for a space where no line may end; no name has it
@@ -43,20 +42,28 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
     """
     verdict = run.verdict
     summary = summary_table(run.summary)
-    where = Text(f"Everything about the run is in {run.path}; clients.csv has every client.")
     headline = wrapped(verdict.headline, console, "bold" if verdict.good else "bold red")
     sentences = [wrapped(sentence, console) for sentence in verdict.sentences]
-
-    def free() -> int:
-        parts: list[RenderableType] = [summary, *sentences, where, headline]
-        used = sum(len(console.render_lines(part)) for part in parts)
-        return _LINES - used - 2  # the title of the table of clients, and its head
-
-    while len(sentences) > 1 and free() < _LEAST:
-        sentences.pop()  # the least important: all are in summary.json
-    worst = worst_clients(run, max(min(free(), _WORST), 1))
+    worst = worst_clients(run, _WORST)
     title = Text(f"Largest test losses, {len(worst)} of {len(run.clients)} clients", "italic")
-    return [title, _worst_table(worst), summary, *sentences, where, headline]
+    clients = _worst_table(worst)
+
+    def parts() -> list[RenderableType]:
+        where = _where(run, len(verdict.sentences) - len(sentences))
+        return [title, clients, summary, *sentences, where, headline]
+
+    while len(sentences) > 1 and _height(parts(), console) > _LINES:
+        sentences.pop()  # the least important
+    return parts()
+
+
+def _where(run: Run, left_out: int) -> Text:
+    more = f", summary.json {left_out} more sentence{'s' * (left_out > 1)}" if left_out else ""
+    return Text(f"Everything about the run is in {run.path}; clients.csv has every client{more}.")
+
+
+def _height(parts: list[RenderableType], console: Console) -> int:
+    return sum(len(console.render_lines(part)) for part in parts)
 
 
 def wrapped(sentence: str, console: Console, style: str = "") -> Text:

@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from fedmgda.experiments._rows import RoundRow
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["after_divergence", "after_no_learning", "after_stalls", "smaller_client_lr"]
+__all__ = [
+    "RAW_RULES",
+    "after_divergence",
+    "after_no_learning",
+    "after_stalls",
+    "smaller_client_lr",
+]
+
+RAW_RULES = frozenset({"fedavg", "fedprox", "fedmgda", "q-fedavg", "afl"})
+"""Rules that combine updates as they are, not scaled to unit length."""
 
 _WORSE = 1.1  # a batch loss so many times the loss before training is a local step too long
 
@@ -41,8 +50,9 @@ def after_divergence(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> t
     local = smaller_client_lr(spec, factor)
     server = f"server.lr={_rounded(spec.server.lr / factor)}"
     ratio = _batch_losses(rounds)
-    # Where nothing was measured, the local step is the likelier of the two.
-    return (server, local) if ratio is not None and ratio <= _WORSE else (local, server)
+    # Of raw updates the local step is part of every step; unit ones have only its direction.
+    fine = spec.rule.name not in RAW_RULES and ratio is not None and ratio <= _WORSE
+    return (server, local) if fine else (local, server)
 
 
 def after_no_learning(
@@ -58,6 +68,8 @@ def after_no_learning(
     ratio = _batch_losses(rounds)
     if ratio is not None and not ratio <= _WORSE:
         return (smaller_client_lr(spec),)
+    if len(losses) > 1 and losses[-1] > losses[0]:
+        return after_divergence(spec, rounds, losses[-1] / max(losses[0], 1e-300))
     local = f"clients.client_lr={_rounded(3.0 * _client_lr(spec))}"
     longer = f"rounds={3 * spec.rounds}"
     falls = len(losses) > 1 and losses[-1] < 0.99 * losses[0]

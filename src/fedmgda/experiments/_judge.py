@@ -12,7 +12,12 @@ from fedmgda.experiments._client_losses import FEW, client_losses, tested
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._conflict import find_conflict
 from fedmgda.experiments._evidence import Evidence, average_accuracy, average_loss
-from fedmgda.experiments._hints import after_divergence, after_no_learning, after_stalls
+from fedmgda.experiments._hints import (
+    RAW_RULES,
+    after_divergence,
+    after_no_learning,
+    after_stalls,
+)
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._wording import FEW_STALLS, headline, sentences
 from fedmgda.values import is_no_direction
@@ -29,7 +34,6 @@ __all__ = ["judge"]
 
 _BETTER = 0.99  # of another loss: less than one hundredth below it is no learning
 _BEYOND = 1.1  # times the larger of two losses: the model is worse than having none
-_RAW = {"fedavg", "fedprox", "fedmgda", "q-fedavg", "afl"}  # rules whose rows are no unit rows
 
 
 def judge(evidence: Evidence) -> Verdict:
@@ -91,7 +95,9 @@ def _outcome(
     known = [loss for loss in (first, constant) if loss is not None]
     if all(last <= _BETTER * loss for loss in known) or _answers_better(evidence):
         return outcomes.LEARNED
-    if known and last > _BEYOND * max(known):
+    # A selected model may be the initial one: where training led is what the last one says.
+    led_to = average_loss(evidence.evaluations[-1])
+    if led_to is None or (known and led_to > _BEYOND * max(known)):
         return outcomes.DIVERGED
     if stalls and stalls.rounds >= len(evidence.rounds) / 2:
         return outcomes.STOOD_STILL
@@ -115,7 +121,7 @@ def _hints(evidence: Evidence, outcome: str, cures: tuple[str, ...]) -> tuple[st
     spec = evidence.spec
     averages = [loss for row in evidence.evaluations if (loss := average_loss(row)) is not None]
     if outcome == outcomes.DIVERGED:
-        last = average_loss(evidence.judged)
+        last = average_loss(evidence.evaluations[-1])
         growth = float("inf") if last is None or not averages else last / max(averages[0], 1e-300)
         return after_divergence(spec, evidence.rounds, growth) + cures
     if outcome == outcomes.NOT_LEARNED:
@@ -149,7 +155,7 @@ def _is_stalled(row: RoundRow, spec: Spec) -> bool:
     if row.stalled is not None or row.lam is None or row.norm is None:
         return bool(row.stalled)
     lengths: Vector = np.ones(len(row.lam))
-    if spec.rule.name in _RAW:
+    if spec.rule.name in RAW_RULES:
         if row.norms is None:
             return False
         lengths = row.norms

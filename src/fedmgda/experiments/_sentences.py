@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "BUFFERS", "CONFLICT", "CONSTANT",
-    "DIVERGED", "FAILED", "FEWER", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "LEARNED",
-    "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT", "QUARANTINED",
+    "DIVERGED", "FAILED", "FEWER", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "KEPT",
+    "LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT", "QUARANTINED",
     "RISEN", "SACRIFICED", "SMALLER_BOX", "STALLED", "STOOD_STILL", "TOO_LONG_STEPS",
     "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "listed", "number",
 ]  # fmt: skip
@@ -57,6 +57,9 @@ OVERSHOT = (
 RISEN = (
     "The loss was lowest after round {round}, {best}, and is {loss} now: keep the best round with "
     "-c evaluation.select=loss, or stop there."
+)
+KEPT = (
+    "The model that is kept is the one of round {round}, selected on validation: test loss {loss}."
 )
 OVERCONFIDENT = (
     "More answers are right than before ({accuracy} on average), though the loss is above that of "

@@ -46,6 +46,8 @@ def headline(evidence: Evidence, verdict: Verdict, users: int, cures: tuple[str,
         case outcomes.STOOD_STILL:
             return say.STOOD_STILL.format(**_stall_facts(evidence, verdict, cures))
     hint = verdict.hints[0]
+    if verdict.outcome == outcomes.DIVERGED:
+        facts["loss"] = say.number(average_loss(evidence.evaluations[-1]))
     facts |= {"hint": f"-c {hint}", "now": _present(evidence, hint)}
     form = say.DIVERGED if verdict.outcome == outcomes.DIVERGED else say.NOT_LEARNED
     return form.format(**facts)
@@ -117,6 +119,8 @@ def _about_stalls(evidence: Evidence, verdict: Verdict, cures: tuple[str, ...]) 
 
 def _about_the_loss(evidence: Evidence, verdict: Verdict) -> Iterator[str]:
     known = [x for x in (verdict.initial_loss, verdict.constant_loss) if x is not None]
+    if evidence.judged.round_num < evidence.evaluations[-1].round_num:
+        yield say.KEPT.format(round=evidence.judged.round_num, loss=say.number(verdict.loss))
     if verdict.loss is None:
         return
     if verdict.outcome == outcomes.LEARNED and known and verdict.loss > min(known):

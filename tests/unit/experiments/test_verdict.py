@@ -96,8 +96,23 @@ def test_a_run_whose_loss_rose_diverged_and_names_the_learning_rate(losses):
     assert (verdict.outcome, verdict.good) == ("diverged", False)
     assert verdict.headline.startswith("It diverged: test loss ")
     assert "Try -c clients.client_lr=0.01 (now 0.1)." in verdict.headline
+    assert verdict.loss == (None if not np.isfinite(losses).all() else pytest.approx(10.1))
     calm = verdict_of(losses, spec=spec)  # clients train well, so the server steps too far
     assert calm.hints[:2] == ("server.lr=0.1", "clients.client_lr=0.01")
+
+
+def test_a_run_that_diverged_from_the_model_it_kept_diverged_all_the_same():
+    rows = [evaluation(0, [1.4] * 4), evaluation(10, [10.1] * 4)]
+    verdict = verdict_of(
+        [1.4] * 4, evaluations=rows, judged=rows[0], spec=small_spec(rule={"name": "fedavg"})
+    )
+    assert verdict.outcome == "diverged"
+    assert verdict.headline.startswith("It diverged: test loss 10.1")
+    assert verdict.hints[0].startswith("clients.client_lr")
+    assert "The model that is kept is the one of round 0" in " ".join(verdict.sentences)
+    better = [evaluation(0, [1.4] * 4), evaluation(5, [0.3] * 4), evaluation(10, [10.1] * 4)]
+    kept = verdict_of([0.3] * 4, evaluations=better, judged=better[1])
+    assert kept.outcome == "learned"
 
 
 def test_a_run_no_better_than_a_constant_did_not_learn():
