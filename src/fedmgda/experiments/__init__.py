@@ -4,11 +4,15 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
+from fedmgda.experiments._compare import compare_runs
+from fedmgda.experiments._compare_csv import comparison_csv
+from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._plan_comparison import plan_comparison
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
@@ -23,6 +27,7 @@ from fedmgda.experiments._rows import (
     TimingRow,
 )
 from fedmgda.experiments._run import Progress, execute
+from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
@@ -30,11 +35,18 @@ from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._trained_model import Scores, TrainedModel
+from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
+    "Against",
+    "ClientGain",
+    "ClientLine",
     "ClientResult",
     "Collection",
+    "Comparison",
     "Environment",
     "EvaluationRow",
     "Gram",
@@ -50,27 +62,38 @@ __all__ = [
     "RowPredictions",
     "Run",
     "RunFolder",
+    "RunScore",
     "RunState",
+    "Scores",
+    "Settled",
     "Spec",
+    "Stalls",
     "Summary",
     "TimingRow",
+    "TrainedModel",
     "Training",
+    "Verdict",
     "build_data",
     "cells",
+    "compare_runs",
+    "comparison_csv",
     "demo_table",
     "execute",
     "known_ids",
     "merged",
     "open_run",
     "parse",
+    "plan_comparison",
     "plan_sweep",
     "read_toml",
     "refuse_code",
     "resolve",
     "run_folders",
+    "settle",
     "to_json",
     "to_table",
     "to_toml",
     "train",
     "with_overrides",
+    "worst_clients",
 ]

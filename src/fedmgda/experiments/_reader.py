@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
-from fedmgda.data import data_facts, fingerprint
+from fedmgda.data import Encoder, data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
+from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
+from fedmgda.experiments._judge import judge
 from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
     is_same_partition,
+    partition_fingerprint,
     partition_sizes,
     partition_target_sums,
 )
@@ -36,6 +39,7 @@ from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import parse_toml
+from fedmgda.experiments._trained_model import TrainedModel, check_model_code
 from fedmgda.experiments._validation import last_round
 
 if TYPE_CHECKING:
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Vector
     from fedmgda.data import FederatedData
     from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
+    from fedmgda.experiments._verdict import Verdict
 
 __all__ = [
     "CLIENTS",
@@ -152,10 +157,8 @@ class Run:
         self.path = path
         content = self._read(SPEC, _SMALL)
         if content is None:
-            if run_folders(path):
-                raise DataError(
-                    f"{path} holds a sweep; the same fedmgda sweep command goes on with it."
-                )
+            if inside := run_folders(path):
+                raise DataError(_several(path, inside))
             raise DataError(f"{path} holds no run: there is no {SPEC} in it.")
         self.spec = parse(Spec, parse_toml(content, path / SPEC))
         self.environment = self._environment()
@@ -232,6 +235,40 @@ class Run:
         return client_results(self.rounds, self.evaluations[-1], sizes, names)
 
     @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the run was worth it: as it was written, or as its records say by now.
+
+        Raises:
+            StoreError: If a record is damaged, or there is no evaluation yet.
+        """
+        summary = self.summary if self.finished else None
+        if summary is not None and summary.verdict is not None:
+            return summary.verdict
+        if not self.evaluations:
+            raise StoreError(f"{self.path} has no evaluation yet; fedmgda resume {self.path}")
+        named = [client.name for client in summary.clients] if summary else []
+        kept = summary.round_num if summary else self.evaluations[-1].round_num
+        one_model = self.finished and self.spec.baseline != "alone"
+        return judge(
+            Evidence(
+                spec=self.spec,
+                rounds=self.rounds,
+                evaluations=self.evaluations,
+                judged=next(row for row in self.evaluations if row.round_num == kept),
+                gram=self.gram,
+                predictions=self.predictions(),
+                target_sums=self.target_sums,
+                names=named or None,
+                num_buffers=_num_buffers(self.model_arrays()) if one_model else 0,
+            )
+        )
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What changes with the data, and with who holds which of it."""
+        return self._parsed(PARTITION, partition_fingerprint)
+
+    @cached_property
     def target_sums(self) -> Vector | None:
         """Sums of the training targets, as `ClientFacts` has them; None where not known."""
         return self._parsed(PARTITION, partition_target_sums)
@@ -271,9 +308,36 @@ class Run:
             return None
         return self._parsed(PREDICTIONS, read_predictions)
 
-    def encoder(self) -> Mapping[str, Any] | None:
+    def encoder(self) -> Encoder | None:
         """Return how rows become features; None where it was not kept."""
-        return self._parsed(ENCODER, _object) if ENCODER in self._digests else None
+        if ENCODER not in self._digests:
+            return None
+        return self._parsed(ENCODER, lambda content: decode(Encoder, read_json(content)))
+
+    def model(self, *, allow_code: bool = True) -> TrainedModel:
+        """Return the trained model, which takes raw rows where the run has an encoder.
+
+        Args:
+            allow_code: False refuses a model of the spec's own code, `package.module:name`;
+                building any other imports nothing that the spec names.
+
+        Raises:
+            DataError: If the run is not finished, or has no model for everybody.
+            SpecError: If the model is code and that is refused, or is not the one that was trained.
+        """
+        if not self.finished:
+            raise DataError(
+                f"{self.path} is not finished and has no model yet; fedmgda resume {self.path} "
+                "goes on with it."
+            )
+        if self.spec.baseline == "alone":
+            raise DataError(
+                f"{self.path} let every client train alone and keeps no model for all of them; "
+                "choose another run."
+            )
+        if not allow_code:
+            check_model_code(self.spec)
+        return TrainedModel(self.spec, self.model_arrays(), self.encoder())
 
     def check_data(self, data: FederatedData) -> None:
         """Refuse data that differs from what the run began with, if it has begun.
@@ -387,8 +451,17 @@ class Run:
         return read_file(self.path / name, limit)
 
 
-def _object(content: bytes) -> Mapping[str, Any]:
-    table = read_json(content)
-    if not isinstance(table, dict):
-        raise ValueError("it is not an object")  # noqa: TRY004 (a value, not a type)
-    return table
+def _num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
+    running = ("running_mean", "running_var")  # what batch norm calls them
+    return sum(array.size for name, array in arrays.items() if name.endswith(running))
+
+
+def _several(path: Path, inside: Sequence[Path]) -> str:
+    """Say what a folder of runs is, and which command goes on with it."""
+    specs = [read_file(folder / SPEC, _SMALL) or b"" for folder in inside]
+    if any(line.startswith(b"baseline =") for spec in specs for line in spec.splitlines()):
+        return (
+            f"{path} holds the runs of a comparison; the same fedmgda run --compare command goes "
+            f"on with it, and fedmgda compare {path} tells who is better off."
+        )
+    return f"{path} holds a sweep; the same fedmgda sweep command goes on with it."

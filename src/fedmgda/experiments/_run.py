@@ -21,16 +21,21 @@ from fedmgda.experiments._baselines import (
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
+from fedmgda.experiments._evidence import evidence_of
 from fedmgda.experiments._gram import gram_bytes
+from fedmgda.experiments._hints import smaller_client_lr
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
-from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
-from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
+from fedmgda.experiments._progress import Progress, going_on, start_params
+from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._sentences import BUFFERS, TOO_LONG_STEPS
+from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
-from fedmgda.experiments._steps import Progress, going_on, start_params
 from fedmgda.experiments._validation import (
     check_validation,
     select_model,
@@ -58,7 +63,11 @@ _STALLS_KEPT = 4  # stalled rounds whose whole Gram matrix is kept: enough to se
 
 
 def execute(
-    folder: RunFolder, clients: Clients | None = None, rule: Rule | None = None
+    folder: RunFolder,
+    clients: Clients | None = None,
+    rule: Rule | None = None,
+    *,
+    settled: Settled | None = None,
 ) -> Iterator[Progress]:
     """Carry a run from where it stands to its end; a finished run has nothing to yield.
 
@@ -67,6 +76,7 @@ def execute(
         clients: Who trains and evaluates; then no data is read here, and nothing is known of it
             but what the clients say. None builds the pool that the spec describes.
         rule: The rule, where the caller has it; None builds the one that the spec describes.
+        settled: What `settle` made of the spec; data that it read is not read again.
 
     Raises:
         Interrupted: After SIGINT or SIGTERM; the folder can be resumed.
@@ -85,7 +95,11 @@ def execute(
             spec = carried_out(spec, clients.num_clients)
             yield from _carry_out(folder, spec, clients, rule)
             return
-        data, notes = build_data(spec)
+        # Where nobody has settled the spec, it is settled here and the folder keeps it as it is.
+        settled = settled or settle(spec)
+        spec, notes, data = settled.spec, settled.notes, settled.data
+        if data is None:
+            data, notes = build_data(spec)
         spec = with_client_ids(spec, data.client_names, data.num_clients)
         spec = carried_out(spec, data.num_clients)
         with _pool(spec, data) as pool:
@@ -124,6 +138,8 @@ def _carry_out(
     of_one = lone_federation(spec, known) if spec.baseline else None
     run = _Run(folder, spec, known, of_one or build_federation(spec, known, rule))
     run.notes += notes
+    if clients.num_buffers:
+        run.notes += (BUFFERS.format(count=clients.num_buffers),)
     yield from run.steps()
     run.finish()
 
@@ -154,11 +170,21 @@ class _Run:
                 yield self._progress(self._record(server, record))
                 if self._ended():
                     return
-        except (Interrupted, FederationStalledError, GeneratorExit):
+        except (Interrupted, FederationStalledError, GeneratorExit) as error:
             # The last is how a caller leaves, be it that a signal reached it between two rounds.
             with going_on(self._folder):
                 self._save()
+            if isinstance(error, FederationStalledError):
+                raise self._hopeless(str(error)) from error
             raise
+
+    def _hopeless(self, sentence: str) -> FederationStalledError:
+        """Name the learning rate where clients sent numbers that are none."""
+        last = open_run(self._folder.path).rounds[-1]
+        if any(word in f.reason for f in last.quarantined for word in ("NaN", "Inf")):
+            hint = smaller_client_lr(self._spec)
+            sentence = TOO_LONG_STEPS.format(error=sentence, hint=hint)
+        return FederationStalledError(sentence)
 
     def finish(self) -> None:
         """Write what a finished run leaves behind, of the last model or of the selected one."""
@@ -168,7 +194,7 @@ class _Run:
             row = next(row for row in run.evaluations if row.round_num == kept.round_num)
             model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise FederationStalledError(_no_good_round(rounds, self._clients.client_names))
+            raise self._hopeless(_no_good_round(rounds, self._clients.client_names))
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
@@ -176,9 +202,13 @@ class _Run:
             table = tuple(replace(client, rounds=len(rounds)) for client in table)
         predictions = self._predictions(model)
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
+        kept_rows = predictions if self._spec.records.predictions else None
+        verdict = judge(evidence_of(run, self._spec, self._clients, row, kept_rows))
+        summary = replace(summary, verdict=verdict)
         results = {
             MODEL: model_bytes(model, facts.layout),
-            PREDICTIONS: predictions if self._spec.records.predictions else None,
+            ENCODER: encoder_bytes(facts.encoder),
+            PREDICTIONS: kept_rows,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
         }
@@ -271,9 +301,9 @@ class _Run:
             gradients = self._clients.gradients(server.model, evaluation.client_ids)
             residual = pareto_residual(gradients.updates) if gradients.client_ids else None
             row = replace(row, pareto_residual=residual)
-        if wanted.select:
+        if wanted.measure:
             held_back = self._evaluated(server.model, "validation")
-            score = validation_score(held_back, self._malicious, wanted.select)
+            score = validation_score(held_back, self._malicious, wanted.measure)
             row = replace(row, validation_score=score if math.isfinite(score) else None)
         return row
 
@@ -289,6 +319,7 @@ class _Run:
             rounds=self._spec.rounds,
             row=row,
             evaluation=self._evaluation,
+            num_params=self._clients.num_params,
             notes=notes,
         )
 

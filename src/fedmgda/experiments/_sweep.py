@@ -25,6 +25,7 @@ from fedmgda._text import nearest_names
 from fedmgda.experiments._overrides import override_patches, refuse_ignored
 from fedmgda.experiments._parse import parse, suggest
 from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._settle import settle_all
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._toml import merged, to_toml
 
@@ -43,15 +44,19 @@ class PlannedRun:
         cell: What distinguishes it from the others, seed apart: one row of the table.
         seed: Its seed.
         spec: Its resolved spec.
+        folder: The name of its folder, where that is not put together from cell and seed.
     """
 
     cell: Mapping[str, str]
     seed: int
     spec: Spec
+    folder: str | None = None
 
     @property
     def folder_name(self) -> str:
         """A folder name that says what the run is."""
+        if self.folder is not None:
+            return self.folder
         parts = [
             value if key == "variant" else f"{key}={value}" for key, value in self.cell.items()
         ]
@@ -77,9 +82,10 @@ def plan_sweep(
     _check_sweep(reduce(merged, patches, table))
     tables = _tables(reduce(merged, patches, table), rows)
     refuse_ignored(patches, lambda changed: _tables(reduce(merged, changed, table), rows))
+    specs = settle_all([resolve(parse(Spec, run)) for _, run in tables])
     runs = [
-        PlannedRun(cell=cell, seed=run["seed"], spec=resolve(parse(Spec, run)))
-        for cell, run in tables
+        PlannedRun(cell=cell, seed=run["seed"], spec=spec)
+        for (cell, run), spec in zip(tables, specs, strict=True)
     ]
     _refuse_twins(runs)
     return runs
