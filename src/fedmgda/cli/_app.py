@@ -29,6 +29,7 @@ from fedmgda.experiments import (
     plan_sweep,
     read_toml,
     refuse_code,
+    refuse_inert_decay,
     resolve,
     to_json,
     to_toml,
@@ -111,6 +112,7 @@ def run(
     if "sweep" in table:
         raise SpecError(f"{spec_path} describes many runs; use: fedmgda sweep {spec_path}")
     spec = resolve(parse(Spec, table))
+    refuse_inert_decay(spec)
     if no_code:
         refuse_code(spec)
     if dry_run:
@@ -146,8 +148,10 @@ def sweep(
 ) -> None:
     """Compare rules, attacks, seeds: every combination of the sweep table of a spec."""
     runs = plan_sweep(read_toml(spec_path), config or [])
-    for planned in runs if no_code else ():
-        refuse_code(planned.spec)
+    for planned in runs:
+        refuse_inert_decay(planned.spec)
+        if no_code:
+            refuse_code(planned.spec)
     collection = Collection(folder or Path("runs") / spec_path.stem, runs)
     states = watch_jobs(collection, jobs, quiet=as_json)
     rows = collection.write_table()

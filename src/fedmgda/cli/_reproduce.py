@@ -15,7 +15,7 @@ from fedmgda.cli._console import err, out
 from fedmgda.cli._options import NoCode, refuse_others, require_folders
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._studies import print_list, print_report, print_theory
-from fedmgda.experiments import Collection, refuse_code
+from fedmgda.experiments import Collection, inert_decay, refuse_code
 from fedmgda.paper import (
     Setting,
     default_folder,
@@ -115,6 +115,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     runs = plan_study(study, setting)
     for planned in runs if no_code else ():
         refuse_code(planned.spec)
+    for note in dict.fromkeys(note for run in runs if (note := inert_decay(run.spec))):
+        err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
     collection = None if report else Collection(folder, runs)
     states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection else []
     _show(study, setting, folder, publish)

@@ -3,6 +3,7 @@
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
+from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
@@ -58,12 +59,14 @@ __all__ = [
     "cells",
     "demo_table",
     "execute",
+    "inert_decay",
     "merged",
     "open_run",
     "parse",
     "plan_sweep",
     "read_toml",
     "refuse_code",
+    "refuse_inert_decay",
     "resolve",
     "run_folders",
     "to_json",

@@ -100,6 +100,8 @@ def _pace(study: Study, setting: Setting, runs: list[PlannedRun]) -> float | Non
         default_folder(study, setting),
         default_folder(study, replace(setting, rounds=_ROUNDS)),
     ):
+        if not folder.is_dir():
+            continue
         paces = [pace for run in runs if (pace := _pace_of(folder / run.folder_name)) is not None]
         if paces:
             return float(np.mean(paces))
