@@ -10,7 +10,7 @@ from rich.markup import escape
 
 import fedmgda
 from fedmgda._errors import FedmgdaError, SpecError
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
@@ -44,7 +44,6 @@ app = typer.Typer(
     name="fedmgda",
     help="Federated learning that sacrifices no participating user.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
@@ -69,10 +68,10 @@ def run_app() -> int:
     try:
         code = app(standalone_mode=False)  # the code of a typer.Exit, or None
     except FedmgdaError as error:
-        err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
+        say(err, f"[bold red]Error:[/] {escape(str(error))}")
         return error.exit_code
     except Interrupted as stop:
-        err.print(f"{stop} Nothing is lost: the same command goes on from here.")
+        say(err, f"{stop} Nothing is lost: the same command goes on from here.")
         return stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return 130
@@ -116,7 +115,7 @@ def run(
     if no_code:
         refuse_code(spec)
     if dry_run:
-        out.print(to_toml(spec), markup=False, highlight=False, end="")
+        out.print(to_toml(spec), markup=False, highlight=False, end="", soft_wrap=True)
         return
     if not as_json:
         err.print(to_toml(spec), markup=False, highlight=False, style="dim")
@@ -159,7 +158,7 @@ def sweep(
         out.print_json(to_json(rows))
     else:
         out.print(rows_table(rows))
-        out.print(f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
+        say(out, f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
     leave_if_failed(collection, states)
 
 
@@ -176,7 +175,7 @@ def demo(
 def _carry_on(folder: RunFolder, *, as_json: bool) -> None:
     if folder.done:
         open_run(folder.path).check()
-        err.print(f"{escape(str(folder.path))} is finished; this is its summary.")
+        say(err, f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
         watch_run(execute(folder), quiet=as_json)
     summary = open_run(folder.path).summary
@@ -186,4 +185,4 @@ def _carry_on(folder: RunFolder, *, as_json: bool) -> None:
         if 0 < len(summary.clients) <= _MANY:
             out.print(clients_table(summary.clients))
         out.print(summary_table(summary))
-        out.print(f"Everything about the run is in {escape(str(folder.path))}")
+        say(out, f"Everything about the run is in {escape(str(folder.path))}")

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from fedmgda.cli._console import err
+from fedmgda.cli._console import err, say
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -35,7 +35,7 @@ def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
         with closing(_as_generator(steps)):
             for progress in steps:
                 for note in progress.notes:
-                    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+                    say(err, f"[yellow]Note:[/] {escape(note)}")
                 if task is None:
                     task = bar.add_task("round", total=progress.rounds, news="")
                 if progress.row is not None and progress.row.improved is not None:
@@ -44,7 +44,7 @@ def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
                 bar.update(task, completed=progress.round_num, news=news)
                 if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                     last = time.monotonic()
-                    err.print(f"round {progress.round_num} of {progress.rounds}: {news}")
+                    say(err, f"round {progress.round_num} of {progress.rounds}: {news}")
 
 
 def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobState]:
@@ -71,7 +71,7 @@ def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobSta
             bar.update(task, completed=sum(done), news=news)
             if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                 last = time.monotonic()
-                err.print(f"round {sum(done)} of {sum(totals)}: {news}")
+                say(err, f"round {sum(done)} of {sum(totals)}: {news}")
     return ended
 
 
@@ -80,7 +80,7 @@ def leave_if_failed(collection: Collection, states: Sequence[JobState]) -> None:
     failed = [state for state in states if state.error]
     for state in failed:
         name = collection.runs[state.index].folder_name
-        err.print(f"[bold red]Error:[/] {escape(f'{name}: {state.error}')}", soft_wrap=True)
+        say(err, f"[bold red]Error:[/] {escape(f'{name}: {state.error}')}")
     if failed:
         raise typer.Exit(failed[0].exit_code)
 

@@ -1,6 +1,7 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
 from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
@@ -60,6 +61,7 @@ __all__ = [
     "demo_table",
     "execute",
     "inert_decay",
+    "known_ids",
     "merged",
     "open_run",
     "parse",

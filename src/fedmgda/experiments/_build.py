@@ -11,6 +11,7 @@ import numpy as np
 from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
 from fedmgda.attacks import ATTACKS, Attack, attack_options, under_attack
+from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._participants import clients_per_round
 from fedmgda.experiments._rule_options import rule_options
 from fedmgda.federation import (
@@ -126,7 +127,7 @@ def build_attack(spec: AttackSpec) -> Attack | None:
     """Return what the malicious clients do, or None."""
     if spec.name == "none":
         return None
-    clients = spec.clients or ()
+    clients = known_ids(spec.clients)
     if is_entry(spec.name):
         made = _own("attack", spec.name, {"clients": clients}, spec.options)
         if not isinstance(made, Attack):
@@ -178,7 +179,9 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
     attack, num_clients = build_attack(spec.attack), clients.num_clients
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
-    always_on = spec.clients.only or (attack.clients if attack and spec.attack.always_on else ())
+    always_on = known_ids(spec.clients.only) or (
+        attack.clients if attack and spec.attack.always_on else ()
+    )
     return Federation(
         train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
         if attack

@@ -17,18 +17,26 @@ if TYPE_CHECKING:
 __all__ = ["gram_bytes", "gram_place", "gram_size", "read_gram"]
 
 _MOST = 64  # columns that are kept of a matrix
+_MOST_IN_A_STALL = 512  # of a whole one, in the few stalled rounds that keep it
 _NUMBER = np.dtype("<f8")
 
 
-def gram_bytes(record: RoundRecord) -> tuple[bytes, int] | None:
+def gram_bytes(record: RoundRecord, *, whole: bool = False) -> tuple[bytes, int] | None:
     """Return what is kept of the Gram matrix of a round, row by row, and its number of columns.
 
     Of at most 64 participants it is the whole matrix; of more, the columns of those whose λ is not
     0, which are all that the certificate of λ needs; and nothing if those are more than 64.
+
+    Args:
+        record: The round.
+        whole: Whether a stalled round of up to 512 participants keeps the whole matrix: who blocks
+            is seen by leaving clients out, which needs every product.
     """
-    cohort = record.cohort
-    lam = None if record.aggregate is None else record.aggregate.lam
-    columns = _columns(len(cohort.client_ids), lam)
+    cohort, step = record.cohort, record.aggregate
+    m = len(cohort.client_ids)
+    columns = _columns(m, None if step is None else step.lam)
+    if whole and step is not None and step.stalled and m <= _MOST_IN_A_STALL:
+        columns = np.arange(m)
     if columns is None:
         return None
     with blas_threads(cohort.updates.num_rows**2 * cohort.updates.num_columns):
@@ -49,7 +57,8 @@ def read_gram(content: bytes, place: GramPlace, lam: Vector | None) -> Gram:
     Raises:
         ValueError: If they are not those that were written there.
     """
-    columns = _columns(place.rows, lam)
+    whole = place.columns == place.rows
+    columns = np.arange(place.rows) if whole else _columns(place.rows, lam)
     if columns is None or place.columns != len(columns):
         raise ValueError("it has other columns than the line of the round says")
     if hashlib.sha256(content).hexdigest() != place.sha256:

@@ -66,6 +66,7 @@ def round_row(
         sacrificed=aggregate.sacrificed if aggregate else None,
         dropped=aggregate.dropped if aggregate else None,
         held=False,
+        stalled=aggregate.stalled if aggregate else None,
     )
 
 
@@ -105,6 +106,7 @@ def summarize(
         rounds_failed=sum(row.failed is not None for row in rounds),
         quarantined=sum(len(row.quarantined) for row in rounds),
         dropped=sum(len(row.dropped or ()) for row in rounds),
+        rounds_stalled=sum(bool(row.stalled) for row in rounds),
         clients=_by_name(last, names) if names else (),
     )
 
@@ -124,6 +126,9 @@ def client_results(
         names: What the clients are called, where they have names.
     """
     counted = Counter(client for row in rounds for client in row.client_ids)
+    against = Counter(client for row in rounds for client in row.sacrificed or ())
+    stalled = Counter(client for row in rounds if row.stalled for client in row.client_ids)
+    looked = any(row.stalled is not None for row in rounds)
     scores = zip(last.client_ids, last.accuracies, last.losses, strict=True)
     return tuple(
         ClientResult(
@@ -135,6 +140,8 @@ def client_results(
             test_accuracy=float(accuracy),
             test_loss=float(loss),
             rounds=counted[client],
+            rounds_sacrificed=against[client],
+            rounds_stalled=stalled[client] if looked else None,
         )
         for client, accuracy, loss in scores
     )

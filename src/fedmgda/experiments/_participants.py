@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fedmgda._errors import SpecError
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._defaults import default_clients
 from fedmgda.federation import cohort_size
 
@@ -35,6 +36,7 @@ def resolve_participation(clients: ClientsSpec, data: DataSpec) -> ClientsSpec:
 
 def clients_per_round(spec: Spec, num_clients: int) -> int:
     """Return how many clients take part in a round, or say why they cannot."""
+    spec = with_client_ids(spec, None, num_clients)
     per_round = spec.clients.per_round
     if spec.clients.only is not None:
         per_round = _number_of_only(spec, num_clients)
@@ -44,7 +46,7 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
         raise SpecError(
             f"clients.per_round = {per_round} is more than the number of clients, {num_clients}."
         )
-    attackers = set(spec.attack.clients or ())
+    attackers = set(known_ids(spec.attack.clients))
     for client in sorted(attackers):
         if not 0 <= client < num_clients:
             raise SpecError(
@@ -70,7 +72,7 @@ def _check_only(clients: ClientsSpec) -> None:
 
 
 def _number_of_only(spec: Spec, num_clients: int) -> int:
-    only = spec.clients.only or ()
+    only = known_ids(spec.clients.only)
     for client in only:
         if not 0 <= client < num_clients:
             raise SpecError(

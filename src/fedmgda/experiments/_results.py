@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import fields
+from dataclasses import MISSING, Field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,8 +32,12 @@ __all__ = [
     "read_predictions",
 ]
 
-_COLUMNS = [f.name for f in fields(ClientResult) if f.name != "metrics"]
-_HEAD = ["client", *(name for name in _COLUMNS if name != "client_id")]
+_COLUMNS = {
+    ("client" if f.name == "client_id" else f.name): f
+    for f in fields(ClientResult)
+    if f.name != "metrics"
+}
+_ALWAYS = [name for name, about in _COLUMNS.items() if about.default is MISSING]
 _MANY_CLASSES = 32  # of more than these, probabilities are not kept
 
 
@@ -124,18 +128,18 @@ def read_predictions(content: bytes) -> RowPredictions:
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:
     """Return a table of all clients; what is not known is an empty cell."""
     text, metrics = io.StringIO(), list(clients[0].metrics) if clients else []
-    csv.writer(text, lineterminator="\n").writerow([*_HEAD, *metrics])
+    csv.writer(text, lineterminator="\n").writerow([*_COLUMNS, *metrics])
     # Texts are quoted, so that no name can look like the end of a line.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for client in clients:
-        values = [getattr(client, name) for name in _COLUMNS]
+        values = [getattr(client, about.name) for about in _COLUMNS.values()]
         values += [client.metrics[name] for name in metrics]
         writer.writerow(["" if v is None or v != v else v for v in values])  # noqa: PLR0124 (NaN)
     return text.getvalue().encode()
 
 
 def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
-    """Return the clients of such a table.
+    """Return the clients of such a table; columns that earlier versions had not may be missing.
 
     Raises:
         ValueError: If it is not such a table.
@@ -144,26 +148,28 @@ def read_clients_csv(content: bytes) -> tuple[ClientResult, ...]:
         head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
     except csv.Error as error:
         raise ValueError(str(error)) from error
-    metrics = head[len(_HEAD) :]
-    if head[: len(_HEAD)] != _HEAD or any(len(row) != len(head) for row in rows):
+    complete = head[: len(_ALWAYS)] == _ALWAYS and len(set(head)) == len(head)
+    if not complete or any(len(row) != len(head) for row in rows):
         raise ValueError("it has other columns")
+    known = {place: _COLUMNS[name] for place, name in enumerate(head) if name in _COLUMNS}
+    metrics = {place: name for place, name in enumerate(head) if place not in known}
     return tuple(
         ClientResult(
-            client_id=int(row[0]),
-            name=row[1] or None,
-            train_examples=int(row[2]),
-            validation_examples=int(row[3]),
-            test_examples=int(row[4]),
-            test_accuracy=float(row[5] or math.nan),
-            test_loss=float(row[6] or math.nan),
-            rounds=int(row[7]),
-            metrics={
-                name: float(cell or math.nan)
-                for name, cell in zip(metrics, row[len(_HEAD) :], strict=True)
-            },
+            **{f.name: _cell(f, row[place]) for place, f in known.items()},
+            metrics={name: float(row[place] or math.nan) for place, name in metrics.items()},
         )
         for row in rows
     )
+
+
+def _cell(column: Field[Any], text: str) -> Any:
+    """Read a cell by the type of its column; an empty one is NaN or None, where that may be."""
+    kind, _, empty = str(column.type).partition(" | ")
+    if not text and empty:
+        return None
+    if kind == "str":
+        return text
+    return float(text or math.nan) if kind == "float" else int(text)
 
 
 def _safetensors() -> Any:

@@ -85,10 +85,10 @@ class RoundRow:
         gap: The duality gap of the problem λ solves.
         inner: Of shape `(m,)`: ⟨g_i, d⟩.
         min_inner: The least of them.
-        sacrificed: The clients whose ⟨g_i, d⟩ is negative.
+        sacrificed: The clients whose ⟨g_i, d⟩ is negative beyond rounding; nobody in a stall.
         dropped: The clients whose update was zero and that the rule left out.
         held: Whether a step was refused because somebody's loss would have risen.
-        stalled: Whether the hull of the updates contains zero; None where nobody looked.
+        stalled: Whether the updates cancel, so that d points nowhere; None where nobody looked.
         gram: Where the Gram matrix of the updates lies; None where it was not kept.
         previous: The sha256 of all bytes of the file before this line.
     """
@@ -236,7 +236,8 @@ class Summary:
         pareto_residual: Of the last evaluation, where it was asked for.
         improved: The mean share of improved participants over the rounds that measured it.
         improved_last_50: The same over the last 50 rounds.
-        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative.
+        rounds_that_sacrificed: In how many rounds some ⟨g_i, d⟩ was negative, beyond rounding.
+        rounds_stalled: In how many rounds the updates cancelled; None where nobody looked.
         rounds_failed: In how many rounds the model did not move.
         quarantined: How many replies did not count.
         dropped: How many updates were zero and left out.
@@ -257,6 +258,7 @@ class Summary:
     rounds_failed: int
     quarantined: int
     dropped: int
+    rounds_stalled: int | None = None
     selected_round: int | None = json_field(default=None, omit=True)
     validation_score: float | None = json_field(default=None, omit=True)
     stopped_early: bool | None = json_field(default=None, omit=True)
@@ -278,6 +280,9 @@ class ClientResult:
         test_accuracy: At the last evaluation; NaN where there is none.
         test_loss: At the last evaluation; NaN where there is none.
         rounds: In how many rounds its update counted.
+        rounds_sacrificed: In how many of them the step went against it, to first order.
+        rounds_stalled: In how many of them the updates cancelled and nobody could be served.
+            Like everything with a default, None in tables from before it was counted.
         metrics: The metrics that the spec asks for, by name; NaN where one is not defined.
     """
 
@@ -289,6 +294,8 @@ class ClientResult:
     test_accuracy: float
     test_loss: float
     rounds: int
+    rounds_sacrificed: int | None = None
+    rounds_stalled: int | None = None
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
-from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.experiments._client_names import find_clients
 from fedmgda.rules import PRESETS, Constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from fedmgda.experiments._spec import ConstraintSpec, RuleSpec, Spec
     from fedmgda.values import Clients
@@ -78,10 +78,11 @@ def _center(
     numbers = [_number(value, f"rule.center.{key}") for key, value in shares.items()]
     if clients is None:
         return tuple(numbers)
-    by_id = dict(zip(_ids(shares, clients, "rule.center"), numbers, strict=True))
+    names = clients.client_names
+    ids = find_clients(shares, names, clients.num_clients, "rule.center")
+    by_id = dict(zip(ids, numbers, strict=True))
     missing = [client for client in range(clients.num_clients) if client not in by_id]
     if missing:
-        names = clients.client_names
         who = repr(names[missing[0]]) if names else missing[0]
         raise SpecError(f"rule.center has no number for client {who}; give one for each.")
     return tuple(by_id[client] for client in range(clients.num_clients))
@@ -94,32 +95,16 @@ def _constraint(spec: ConstraintSpec, clients: Clients | None) -> Constraint:
         spec.clients if isinstance(spec.clients, dict) else dict.fromkeys(spec.clients, 1.0)
     )
     numbers = [_number(value, "rule.constraints.clients") for value in shares.values()]
-    ids = range(len(shares)) if clients is None else _ids(shares, clients, "rule.constraints")
+    ids: Sequence[int] = range(len(shares))
+    if clients is not None:
+        names = clients.client_names
+        ids = find_clients(shares, names, clients.num_clients, "rule.constraints")
     sign = 1.0 if spec.at_least is None else -1.0
     bound = spec.at_most if spec.at_least is None else spec.at_least
     return Constraint(
         coefficients=tuple((i, sign * n) for i, n in zip(ids, numbers, strict=True)),
         at_most=sign * (bound or 0.0),
     )
-
-
-def _ids(given: Iterable[Any], clients: Clients, where: str) -> list[int]:
-    """Return the ids of clients given by name, or by number."""
-    names = clients.client_names or ()
-    ids = []
-    for client in given:
-        text = str(client)
-        found = names.index(text) if text in names else None
-        if found is None and text.isascii() and text.isdecimal() and len(text) < 10:
-            found = int(text) if int(text) < clients.num_clients else None
-        if found is None:
-            known = f"ids go from 0 to {clients.num_clients - 1}."
-            near = did_you_mean(nearest_names(text, names), known)
-            raise SpecError(f"{where} names a client {text!r} that there is not; {near}")
-        ids.append(found)
-    if len(set(ids)) < len(ids):
-        raise SpecError(f"{where} names a client twice; name each once.")
-    return ids
 
 
 def _number(value: Any, where: str) -> float:

@@ -13,6 +13,7 @@ from fedmgda._files import RefusedWriteError
 from fedmgda.data import fingerprint
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._initial_model import load_initial_model
 from fedmgda.experiments._json import to_json
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from fedmgda.values import Clients, Evaluation
 
 __all__ = ["Progress", "execute"]
+
+_STALLS_KEPT = 4  # stalled rounds whose whole Gram matrix is kept: enough to see who blocks
 
 
 @final
@@ -89,9 +92,11 @@ def execute(
             folder.clear()
         spec = folder.spec()
         if clients is not None:
+            spec = with_client_ids(spec, clients.client_names, clients.num_clients)
             yield from _carry_out(folder, spec, clients, rule)
             return
         data, notes = build_data(spec)
+        spec = with_client_ids(spec, data.client_names, data.num_clients)
         with build_pool(spec, data) as pool:
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)
@@ -137,11 +142,13 @@ class _Run:
     ) -> None:
         self._folder, self._spec, self._clients = folder, spec, clients
         self._federation = federation
-        self._malicious = spec.attack.clients or ()
+        self._malicious = known_ids(spec.attack.clients)
         check_validation(spec.evaluation, clients.facts, self._malicious)
         self._saved_at = time.monotonic()
         self._tag = folder.tag
         self._server, self._evaluation, self.notes = self._start()
+        before = open_run(folder.path).rounds if self._server.round_num else ()
+        self._stalls = sum(bool(row.stalled) for row in before)
 
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
@@ -167,7 +174,7 @@ class _Run:
             row = next(row for row in run.evaluations if row.round_num == kept.round_num)
             model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise FederationStalledError(_no_good_round(rounds))
+            raise FederationStalledError(_no_good_round(rounds, self._clients.client_names))
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
@@ -219,7 +226,8 @@ class _Run:
         before, after = self._losses(server, record)
         evaluation = self._evaluate(server) if self._is_due(server.round_num) else None
         row = round_row(record, before, after, self._malicious)
-        gram = gram_bytes(record) if self._spec.records.gram else None
+        whole = self._stalls < _STALLS_KEPT
+        gram = gram_bytes(record, whole=whole) if self._spec.records.gram else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         records = self._folder.records
         with _going_on(self._folder):
@@ -228,6 +236,7 @@ class _Run:
             if evaluation is not None:
                 self._evaluation = records.append_evaluation(evaluation)
             self._server = self._selecting(server, self._server.selected, evaluation)
+            self._stalls += bool(row.stalled)
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
         return row
@@ -294,10 +303,13 @@ class _Run:
         )
 
 
-def _no_good_round(rounds: Sequence[RoundRow]) -> str:
+def _no_good_round(rounds: Sequence[RoundRow], names: Sequence[str] | None) -> str:
     """Say why a run that never moved the model is not called finished."""
     reasons = rounds[-1].quarantined
-    why = f" (client {reasons[0].client_id}: {reasons[0].reason})" if reasons else ""
+    why = ""
+    if reasons:
+        who = names[reasons[0].client_id] if names else reasons[0].client_id
+        why = f" (client {who}: {reasons[0].reason})"
     return (
         f"No usable update in any of the {len(rounds)} rounds{why}; "
         "the model is the initial one. Look at the quarantined clients."

@@ -10,6 +10,7 @@ import numpy as np
 
 from fedmgda._errors import SpecError
 from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._results import read_predictions
 from fedmgda.experiments._rows import OF_A_LOSS, ClassResult, MetricsSummary
 from fedmgda.metrics import METRICS, Answers, default_metrics, fairness, measure, rarer_class
@@ -126,7 +127,7 @@ def with_metrics(
     said = answers_of(found, facts.num_classes, target_sums=facts.target_sums)
     names = wanted_metrics(spec.evaluation, said)
     by_client = client_metrics(said, found.clients, len(facts.sizes["test"]), names)
-    whole = _summary(said, facts, by_client, found.clients, spec.attack.clients or ())
+    whole = _summary(said, facts, by_client, found.clients, known_ids(spec.attack.clients))
     return replace(summary, metrics=whole), tuple(
         replace(client, metrics=by_client[client.client_id]) for client in table
     )

@@ -100,7 +100,7 @@ class ClientsSpec:
     prox_convention: Literal["half", "full"] | None = None
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
-    only: tuple[int, ...] | None = None
+    only: tuple[str, ...] | tuple[int, ...] | None = None
     loss: str | None = _one_of((), entry=True)
     optimizer: str | None = _one_of((), entry=True)
 
@@ -153,7 +153,7 @@ class AttackSpec:
     """Who is malicious, and how; always-on attackers take part in every round."""
 
     name: str = _one_of(("none", *ATTACKS), "none", entry=True)
-    clients: tuple[int, ...] | None = None
+    clients: tuple[str, ...] | tuple[int, ...] | None = None
     factor: float | None = _number(None)
     bias: float | None = _number(None)
     always_on: bool | None = None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda._errors import StoreError
-from fedmgda.experiments import open_run, run_folders
+from fedmgda.experiments import known_ids, open_run, run_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -62,7 +62,7 @@ class Result:
     @cached_property
     def malicious(self) -> frozenset[int]:
         """The clients that attack."""
-        return frozenset(self.run.spec.attack.clients or ())
+        return frozenset(known_ids(self.run.spec.attack.clients))
 
     def accuracies(self, *, honest: bool = False) -> tuple[Vector, Vector]:
         """Return percent of the last evaluation and test examples, of users that have examples."""

@@ -19,10 +19,12 @@ from fedmgda.values._clients import (
     named_arrays,
 )
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
+from fedmgda.values._evidence import NO_DIRECTION, is_no_direction
 from fedmgda.values._file import FileUpdates
 from fedmgda.values._updates import DenseUpdates, Updates
 
 __all__ = [
+    "NO_DIRECTION",
     "Aggregate",
     "Annealed",
     "ClientFacts",
@@ -39,6 +41,7 @@ __all__ = [
     "Weighing",
     "aggregate",
     "flat_vector",
+    "is_no_direction",
     "named_arrays",
     "value_at",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.minnorm import euclidean_norm
+from fedmgda.values._evidence import is_no_direction, rounding_of_products
 
 if TYPE_CHECKING:
     from fedmgda._types import Vector
@@ -50,6 +51,11 @@ class Aggregate:
         gap: The duality gap of the problem λ solves; 0 for a rule that does not choose λ.
         inner: Of shape `(m,)`, ⟨g_i, d⟩ for the updates as they were sent, computed from the
             direction itself: to first order, moving along -d changes client i's loss by -⟨g_i, d⟩.
+        rounding: Of shape `(m,)`: how far rounding can have moved each ⟨g_i, d⟩
+            (`rounding_of_products`).
+        stalled: Whether the updates cancel: ‖d‖ <= 2^-20 Σ |w_i| ‖g_i‖ (2^-20 times the longest
+            update for a direction that is no weighted sum). What is left of d is rounding, and
+            says nothing about anybody.
         dropped: Clients whose update was zero and that the rule left out.
     """
 
@@ -59,15 +65,19 @@ class Aggregate:
     norm: float
     gap: float
     inner: Vector
+    rounding: Vector
+    stalled: bool
     dropped: tuple[int, ...] = ()
 
     @property
     def sacrificed(self) -> tuple[int, ...]:
-        """The clients whose ⟨g_i, d⟩ is negative or NaN; empty is the proof that nobody is."""
+        """The clients whose ⟨g_i, d⟩ is negative beyond rounding, or NaN; nobody in a stall."""
+        if self.stalled:
+            return ()
         return tuple(
             client
-            for client, value in zip(self.client_ids, self.inner, strict=True)
-            if not value >= 0
+            for client, value, bound in zip(self.client_ids, self.inner, self.rounding, strict=True)
+            if not value >= -bound
         )
 
 
@@ -79,21 +89,28 @@ def aggregate(cohort: Cohort, weighing: Weighing) -> Aggregate:
     """
     updates = cohort.updates
     _check(weighing, cohort)
-    direction = weighing.direction
+    direction, norms = weighing.direction, updates.norms()
     if direction is None:
         direction = updates.combine(weighing.weights)
+        with np.errstate(over="ignore"):
+            summed = float(np.abs(weighing.weights) @ norms)
     elif direction.shape != (updates.num_columns,):
         raise ValueError(
             f"A rule must give a direction of {updates.num_columns} entries, got an array of shape "
             f"{direction.shape}."
         )
+    else:
+        summed = float(norms.max())
+    norm = euclidean_norm(direction, updates.num_rows)
     return Aggregate(
         client_ids=cohort.client_ids,
         direction=direction,
         lam=weighing.lam,
-        norm=euclidean_norm(direction, updates.num_rows),
+        norm=norm,
         gap=weighing.gap,
         inner=updates.inner(direction),
+        rounding=rounding_of_products(direction, norm, norms, summed),
+        stalled=is_no_direction(norm, summed),
         dropped=weighing.dropped,
     )
 

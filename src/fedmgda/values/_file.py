@@ -65,6 +65,7 @@ class FileUpdates:
         self._kept = np.arange(size // width) if kept is None else kept
         self.num_rows = len(self._kept)
         self._products: Products | None = None
+        self._norms: Vector | None = None
 
     @classmethod
     def write(cls, path: Path, rows: Iterable[Vector], num_columns: int) -> Self:
@@ -83,8 +84,11 @@ class FileUpdates:
 
     def norms(self) -> Vector:
         """Return ‖g_i‖, of shape `(m,)`."""
-        with self._open() as rows:
-            return row_norms(rows)
+        if self._norms is None:
+            with self._open() as rows:
+                self._norms = row_norms(rows)
+            self._norms.flags.writeable = False
+        return self._norms
 
     def gramian(self) -> Matrix:
         """Return K with K_ij = ⟨g_i, g_j⟩."""

@@ -59,7 +59,8 @@ class Updates(Protocol):
 class DenseUpdates:
     """Updates in memory.
 
-    The Gram matrix is computed once and kept: a rule and the record of its round both ask for it.
+    Norms and Gram matrix are computed once and kept: a rule, the engine and the record of its round
+    all ask for them.
 
     Attributes:
         rows: Of shape `(m, d)`, float32 or float64; row i is g_i. Nobody writes to it any more.
@@ -78,13 +79,17 @@ class DenseUpdates:
         self.num_rows, self.num_columns = rows.shape
         self.dtype = self.rows.dtype
         self._products: Products | None = None
+        self._norms: Vector | None = None
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.rows, dtype=dtype, copy=copy)
 
     def norms(self) -> Vector:
         """Return ‖g_i‖, of shape `(m,)`."""
-        return row_norms(self.rows)
+        if self._norms is None:
+            self._norms = row_norms(self.rows)
+            self._norms.flags.writeable = False
+        return self._norms
 
     def gramian(self) -> Matrix:
         """Return K with K_ij = ⟨g_i, g_j⟩."""
