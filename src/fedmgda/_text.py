@@ -1,4 +1,4 @@
-"""Sentences about names: the one a user may have meant."""
+"""Sentences about names: the one a user may have meant, and many in one line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["did_you_mean", "nearest_names"]
+__all__ = ["did_you_mean", "listed", "nearest_names"]
 
 
 def nearest_names(
@@ -42,3 +42,14 @@ def did_you_mean(near: Sequence[str], otherwise: str, *, shown: Callable[[str], 
     'there are adult and cifar10.'
     """
     return f"did you mean {' or '.join(map(shown, near))}?" if near else otherwise
+
+
+def listed(texts: Iterable[str], most: int = 12) -> str:
+    """Return texts in one line, those beyond the first few as their number.
+
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    known = list(texts)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return ", ".join(known[:most]) + more

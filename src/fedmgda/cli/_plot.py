@@ -43,9 +43,12 @@ def plot(
     run = open_run(source) if source.is_dir() else None
     table = read_toml(source) if run is None else to_table(run.spec)
     table = {key: value for key, value in table.items() if key != "sweep"}
-    data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
     if run is not None and not config:
+        # As it stands: a key that an old run does not have means what was done before it existed.
+        data, notes = build_data(run.spec)
         run.check_data(data)
+    else:
+        data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
     for note in notes:
         say(err, f"[yellow]Note:[/] {escape(note)}")
     figure = partition_heatmap(data)

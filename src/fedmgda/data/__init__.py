@@ -28,6 +28,7 @@ from fedmgda.data._partitions import (
     natural_partition,
     shard_partition,
 )
+from fedmgda.data._small_clients import leave_out_small_clients
 from fedmgda.data.datasets._adult import encode_adult, load_adult, read_adult
 from fedmgda.data.datasets._cifar10 import load_cifar10
 from fedmgda.data.datasets._digits import load_digits
@@ -40,10 +41,23 @@ from fedmgda.data.datasets._synthetic import (
     synthetic_federation,
 )
 from fedmgda.data.datasets._writers import load_writers
-from fedmgda.data.own._encoding import Table, encode_table
-from fedmgda.data.own._files import load_folder, load_own
+from fedmgda.data.own._columns import RawTable, read_columns
+from fedmgda.data.own._encoder import EncodedColumn, Encoder
+from fedmgda.data.own._encoding import Encoding, Table, encode_table, encoder_of
+from fedmgda.data.own._files import load_folder, load_own, read_raw
+from fedmgda.data.own._inspect import ColumnFacts, ColumnKind, inspect_columns
 from fedmgda.data.own._npz import load_npz
-from fedmgda.data.own._table import LearningTask, load_table
+from fedmgda.data.own._statistics import (
+    ColumnSchema,
+    Schema,
+    Statistics,
+    add_statistics,
+    make_encoder,
+    statistics_of,
+)
+from fedmgda.data.own._sums import Sums, sums_of
+from fedmgda.data.own._table import LearningTask, TableSettings, load_table, make_table
+from fedmgda.data.own._table_notes import rare_notes
 from fedmgda.data.sources._cache import cache_root
 from fedmgda.data.sources._origin import Origin, Step
 from fedmgda.data.sources._verify import FileCheck, Verification
@@ -52,7 +66,13 @@ __all__ = [
     "DATASETS",
     "PARTITIONS",
     "VOCABULARY",
+    "ColumnFacts",
+    "ColumnKind",
+    "ColumnSchema",
     "Dataset",
+    "EncodedColumn",
+    "Encoder",
+    "Encoding",
     "Examples",
     "FederatedData",
     "FileCheck",
@@ -61,12 +81,18 @@ __all__ = [
     "Origin",
     "Partition",
     "Pixels",
+    "RawTable",
+    "Schema",
     "Settings",
     "Split",
+    "Statistics",
     "Step",
+    "Sums",
     "Table",
+    "TableSettings",
     "TextSplit",
     "Verification",
+    "add_statistics",
     "cache_root",
     "check_federation",
     "data_facts",
@@ -75,6 +101,7 @@ __all__ = [
     "encode_adult",
     "encode_table",
     "encode_text",
+    "encoder_of",
     "federate",
     "fetch",
     "find_dataset",
@@ -82,8 +109,10 @@ __all__ = [
     "fingerprint",
     "iid_partition",
     "import_folder",
+    "inspect_columns",
     "is_cached",
     "label_quantity_partition",
+    "leave_out_small_clients",
     "load_adult",
     "load_cifar10",
     "load_digits",
@@ -96,13 +125,20 @@ __all__ = [
     "load_shakespeare",
     "load_table",
     "load_writers",
+    "make_encoder",
+    "make_table",
     "natural_partition",
     "quadratic_federation",
     "quadratic_optima",
     "quantity_skew_partition",
+    "rare_notes",
     "read_adult",
+    "read_columns",
+    "read_raw",
     "shard_partition",
     "split_locally",
+    "statistics_of",
+    "sums_of",
     "synthetic_federation",
     "verify",
 ]

@@ -43,6 +43,7 @@ class Dataset:
         per_round: Or their number.
         origin: Where its official files come from; None if there is nothing to fetch or import.
         default_partition: The partition for the keys that are given, where it depends on them.
+        defaults: Further settings by default, where they depend on those that are given.
         check: Refuses settings that do not go together, with a SpecError.
     """
 
@@ -61,4 +62,5 @@ class Dataset:
     per_round: int | None = None
     origin: Origin | None = None
     default_partition: Callable[[Settings], str] | None = None
+    defaults: Callable[[Settings], Settings] | None = None
     check: Callable[[Settings], None] | None = None

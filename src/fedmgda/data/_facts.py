@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, get_args
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
 from fedmgda._types import Split
 from fedmgda.data._fingerprint import fingerprint
+from fedmgda.data.own._encoder import Encoder
 from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
@@ -34,8 +36,18 @@ def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFa
         fingerprint=fingerprint(data),
         layout=layout,
         num_classes=data.num_classes,
+        class_names=data.class_names,
+        encoder=_encoder_table(data),
         target_sums=_target_sums(data),
     )
+
+
+def _encoder_table(data: FederatedData) -> dict[str, Any] | None:
+    """Return the encoder as JSON can say it; of data without columns at most the classes."""
+    encoder = data.encoder
+    if encoder is None and data.class_names is not None:
+        encoder = Encoder(class_names=data.class_names)
+    return None if encoder is None else asdict(encoder)
 
 
 def _target_sums(data: FederatedData) -> Vector:

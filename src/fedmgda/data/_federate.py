@@ -9,7 +9,7 @@ import numpy as np
 from fedmgda._errors import DataError
 from fedmgda._random import Stream, generator
 from fedmgda.data._federated import FederatedData
-from fedmgda.data.own._encoding import Table, encode_table, encode_targets
+from fedmgda.data.own._encoding import Table, encoder_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,10 +75,11 @@ def federate(
         client_names: What the clients are called; the names of the groups, for a natural partition.
     """
     train, validation, test = split_locally(client_rows, how, seed)
+    encoder = None
     if isinstance(source, Table):
-        known = np.concatenate(train)
-        features, targets = encode_table(source, known), encode_targets(source, known)
-        pixels = None
+        encoder = encoder_of(source, np.concatenate(train))
+        features = encoder.encode(source.columns, source.name)
+        targets, pixels = encoder.encode_targets(source.targets), None
     else:
         features, targets, pixels = source.features, source.targets, source.pixels
     return FederatedData(
@@ -91,4 +92,6 @@ def federate(
         num_classes=source.num_classes,
         pixels=pixels,
         client_names=None if client_names is None else tuple(client_names),
+        class_names=source.class_names,
+        encoder=encoder,
     )

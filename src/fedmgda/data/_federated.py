@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices
+    from fedmgda.data.own._encoder import Encoder
 
 __all__ = ["Examples", "FederatedData", "Pixels", "Split"]
 
@@ -42,6 +43,7 @@ class Examples:
         groups: Of shape `(n,)`, int64: the client each example belongs to by nature; None if the
             data has no such column.
         group_names: What the groups are called outside.
+        class_names: What the classes are called, where they have names.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Examples:
     pixels: Pixels | None = None
     groups: NDArray[Any] | None = None
     group_names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
 
 
 @final
@@ -69,6 +72,8 @@ class FederatedData:
         pixels: For features that are bytes of images (uint8), how they are scaled; None leaves
             floats as they are and takes whole numbers for tokens.
         client_names: What the clients are called outside, where they have names of their own.
+        class_names: What the classes are called, where they have names.
+        encoder: How rows of a table became the features; None where they are taken as they are.
     """
 
     name: str
@@ -80,6 +85,8 @@ class FederatedData:
     num_classes: int | None
     pixels: Pixels | None = None
     client_names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
+    encoder: Encoder | None = None
 
     @property
     def num_clients(self) -> int:

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fedmgda._errors import SpecError
+import numpy as np
+
+from fedmgda._errors import DataError, SpecError
 from fedmgda._random import Stream, generator
-from fedmgda.data import PARTITIONS, FederatedData, Table, federate, find_dataset
+from fedmgda.data import (
+    PARTITIONS,
+    FederatedData,
+    Table,
+    federate,
+    find_dataset,
+    leave_out_small_clients,
+    rare_notes,
+)
 from fedmgda.experiments._defaults import data_settings
 
 if TYPE_CHECKING:
@@ -29,10 +39,28 @@ def build_data(spec: Spec) -> tuple[FederatedData, tuple[str, ...]]:
     if isinstance(loaded, FederatedData):
         return loaded, ()
     client_rows = _deal(spec, loaded)
-    names = loaded.group_names if spec.data.partition == "natural" else None
+    names: Sequence[str] | None = None
+    small: tuple[str, ...] = ()
+    if spec.data.partition == "natural":
+        names = loaded.group_names
+    if spec.data.min_rows is not None:
+        client_rows, names, small = leave_out_small_clients(client_rows, names, spec.data.min_rows)
+        _check_classes(loaded, client_rows)
     how: Any = spec.data.local_split or "shuffled"
     data = federate(loaded, client_rows, seed=spec.seed, how=how, client_names=names)
-    return data, _notes(spec.data, loaded)
+    return data, (*small, *_notes(spec.data, loaded, data))
+
+
+def _check_classes(source: Examples | Table, client_rows: Sequence[Indices]) -> None:
+    """Refuse a target that is the same for everybody who is left."""
+    if source.num_classes is not None:
+        left = np.unique(source.targets[np.concatenate(client_rows)])
+        if len(left) == 1:
+            names = source.class_names or [str(label) for label in range(source.num_classes)]
+            raise DataError(
+                f"Every row of the clients of {source.name} that are left has the target "
+                f"{names[int(left[0])]!r}; lower data.min_rows."
+            )
 
 
 def _deal(spec: Spec, source: Examples | Table) -> Sequence[Indices]:
@@ -48,9 +76,12 @@ def _deal(spec: Spec, source: Examples | Table) -> Sequence[Indices]:
     return partition.deal(source, data_settings(spec.data), rng)
 
 
-def _notes(spec: DataSpec, loaded: Examples | Table) -> tuple[str, ...]:
+def _notes(spec: DataSpec, loaded: Examples | Table, data: FederatedData) -> tuple[str, ...]:
     """Return what a user should know about a table of their own."""
-    notes = loaded.notes if isinstance(loaded, Table) else ()
+    notes: tuple[str, ...] = ()
+    if isinstance(loaded, Table):
+        rare = () if data.encoder is None else rare_notes(loaded, data.encoder)
+        notes = (*loaded.notes, *rare)
     made_up = find_dataset(spec.name or "").clients == "either" and spec.partition != "natural"
     if not made_up or spec.client is not None:
         return notes

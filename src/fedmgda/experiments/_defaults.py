@@ -33,6 +33,8 @@ def resolve_data(spec: Spec) -> DataSpec:
     if partition is None and dataset.default_partition is not None:
         partition = dataset.default_partition(given)
     settings = own if dataset.clients == "given" else _dealt(own, partition)
+    if dataset.defaults is not None:
+        settings = {**settings, **dataset.defaults({**given, "partition": partition})}
     for key in given:
         if key not in {"name", "partition", *settings, *dataset.options}:
             within = "" if dataset.clients == "given" else f" with the partition {partition!r}"

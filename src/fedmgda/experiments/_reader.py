@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
 from fedmgda.data import data_facts, fingerprint
+from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
@@ -200,8 +201,11 @@ class Run:
         """
 
         def expected(rows: Sequence[EvaluationRow]) -> list[int]:
-            is_due, rounds = self.spec.evaluation.is_due, self.spec.rounds
-            ended = last_round(self.spec, rows)
+            spec = self._carried_out()
+            if spec.baseline == "alone":
+                return [0, spec.rounds]
+            is_due, rounds = spec.evaluation.is_due, spec.rounds
+            ended = last_round(spec, rows)
             return [number for number in range(ended + 1) if is_due(number, rounds)]
 
         return self._rows(EVALUATIONS, EvaluationRow, expected)
@@ -249,7 +253,16 @@ class Run:
             ) from error
 
     def model_arrays(self) -> Mapping[str, NDArray[Any]]:
-        """Return the tensors of the trained model, by their names in the torch module."""
+        """Return the tensors of the trained model, by their names in the torch module.
+
+        Raises:
+            DataError: If every client has a model of its own.
+        """
+        if self.spec.baseline == "alone":
+            raise DataError(
+                f"{self.path} has no model: every client trained one by itself, and none is kept; "
+                "name a run of the federation, or a pooled one."
+            )
         return self._parsed(MODEL, read_model)
 
     def predictions(self) -> RowPredictions | None:
@@ -316,9 +329,18 @@ class Run:
 
     def _last_round(self) -> int:
         """Return the round a finished run ended after: what its evaluations say, if it may stop."""
-        if self.spec.evaluation.patience is None:
-            return self.spec.rounds
-        return last_round(self.spec, self.evaluations)
+        spec = self._carried_out()
+        if spec.baseline == "alone":
+            return 0  # every client has rounds of its own
+        if spec.evaluation.patience is None:
+            return spec.rounds
+        return last_round(spec, self.evaluations)
+
+    def _carried_out(self) -> Spec:
+        """Return the spec with the rounds and evaluations that a finished run really had."""
+        if self.spec.baseline is None:
+            return self.spec
+        return carried_out(self.spec, len(self._parsed(PARTITION, partition_sizes)["train"]))
 
     def _rows(
         self, name: str, kind: type[T], expected: Callable[[Sequence[T]], list[int]]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 from fedmgda.attacks import ATTACKS, attack_options
+from fedmgda.experiments._baselines import as_baseline
 from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
@@ -28,6 +29,7 @@ def resolve(spec: Spec) -> Spec:
 
     Resolving a resolved spec changes nothing.
     """
+    spec = as_baseline(spec)
     preset = PRESETS.get(spec.rule.name)
     released = spec.compat == "released-code"
     data = resolve_data(spec)

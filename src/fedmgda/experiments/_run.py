@@ -5,17 +5,23 @@ from __future__ import annotations
 import math
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from fedmgda._errors import FederationStalledError, StoreError
-from fedmgda._files import RefusedWriteError
+from fedmgda._errors import FederationStalledError
 from fedmgda.data import fingerprint
+from fedmgda.experiments._alone import train_alone
+from fedmgda.experiments._baselines import (
+    Pooled,
+    carried_out,
+    lone_federation,
+    pooled_data,
+    refuse_remote,
+)
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._gram import gram_bytes
-from fedmgda.experiments._initial_model import load_initial_model
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
@@ -23,7 +29,8 @@ from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, op
 from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
-from fedmgda.experiments._signals import Interrupted, interruptible, uninterrupted
+from fedmgda.experiments._signals import Interrupted, interruptible
+from fedmgda.experiments._steps import Progress, going_on, start_params
 from fedmgda.experiments._validation import (
     check_validation,
     select_model,
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fedmgda._types import Split, Vector
+    from fedmgda.data import FederatedData
     from fedmgda.experiments._rows import EvaluationRow, RoundRow
     from fedmgda.experiments._spec import Spec
     from fedmgda.experiments._store import RunFolder
@@ -47,26 +55,6 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "execute"]
 
 _STALLS_KEPT = 4  # stalled rounds whose whole Gram matrix is kept: enough to see who blocks
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """Where a run stands after a round.
-
-    Attributes:
-        round_num: The rounds done.
-        rounds: The rounds to do.
-        row: The line of `rounds.jsonl`; None for what was done before this process took over.
-        evaluation: The latest line of `evaluations.jsonl`.
-        notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
-    """
-
-    round_num: int
-    rounds: int
-    row: RoundRow | None
-    evaluation: EvaluationRow
-    notes: tuple[str, ...] = ()
 
 
 def execute(
@@ -88,19 +76,33 @@ def execute(
     with folder.locked(), interruptible():
         if folder.done:
             return
-        with _going_on(folder):
+        with going_on(folder):
             folder.clear()
         spec = folder.spec()
         if clients is not None:
+            refuse_remote(spec)
             spec = with_client_ids(spec, clients.client_names, clients.num_clients)
+            spec = carried_out(spec, clients.num_clients)
             yield from _carry_out(folder, spec, clients, rule)
             return
         data, notes = build_data(spec)
         spec = with_client_ids(spec, data.client_names, data.num_clients)
-        with build_pool(spec, data) as pool:
+        spec = carried_out(spec, data.num_clients)
+        with _pool(spec, data) as pool:
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)
             yield from _carry_out(folder, spec, pool, rule, notes=notes, also=(old,))
+
+
+@contextmanager
+def _pool(spec: Spec, data: FederatedData) -> Iterator[Clients]:
+    """Yield who trains and evaluates; close it after use."""
+    with build_pool(spec, data) as pool:
+        if spec.baseline != "pooled":
+            yield pool
+            return
+        with build_pool(spec, pooled_data(data)) as whole:
+            yield Pooled(pool, whole)
 
 
 def _carry_out(
@@ -112,26 +114,18 @@ def _carry_out(
     notes: tuple[str, ...] = (),
     also: tuple[str, ...] = (),
 ) -> Iterator[Progress]:
-    with _going_on(folder):
+    with going_on(folder):
         folder.keep_partition(clients.facts, also)
         folder.keep_path(clients.path)
+    if spec.baseline == "alone":
+        yield from train_alone(folder, spec, clients, notes)
+        return
     known = KnownLosses(clients)
-    run = _Run(folder, spec, known, build_federation(spec, known, rule))
+    of_one = lone_federation(spec, known) if spec.baseline else None
+    run = _Run(folder, spec, known, of_one or build_federation(spec, known, rule))
     run.notes += notes
     yield from run.steps()
     run.finish()
-
-
-@contextmanager
-def _going_on(folder: RunFolder) -> Iterator[None]:
-    """Let no signal cut a write in two, and say how to go on when the disk refuses one."""
-    try:
-        with uninterrupted():
-            yield
-    except RefusedWriteError as error:
-        raise StoreError(
-            f"{error} Nothing that was reached is lost; go on with: fedmgda resume {folder.path}"
-        ) from error
 
 
 class _Run:
@@ -162,7 +156,7 @@ class _Run:
                     return
         except (Interrupted, FederationStalledError, GeneratorExit):
             # The last is how a caller leaves, be it that a signal reached it between two rounds.
-            with _going_on(self._folder):
+            with going_on(self._folder):
                 self._save()
             raise
 
@@ -178,6 +172,8 @@ class _Run:
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
+        if self._spec.baseline is not None:  # the one that holds everything is all of them
+            table = tuple(replace(client, rounds=len(rounds)) for client in table)
         predictions = self._predictions(model)
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
@@ -186,7 +182,7 @@ class _Run:
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
         }
-        with _going_on(self._folder):
+        with going_on(self._folder):
             self._save()
             self._folder.finish(results)
 
@@ -202,23 +198,17 @@ class _Run:
         server, problems = latest_checkpoint(self._folder.checkpoints, self._tag)
         if server is not None:
             done = range(server.round_num + 1)
-            with _going_on(self._folder):
+            with going_on(self._folder):
                 records.rewind(server.round_num, [r for r in done if self._is_due(r)])
             return server, open_run(self._folder.path).evaluations[-1], tuple(problems)
-        server = initial_state(self._federation, self._initial_params())
+        server = initial_state(
+            self._federation, start_params(self._folder, self._spec, self._clients)
+        )
         evaluation = self._evaluate(server)
-        with _going_on(self._folder):
+        with going_on(self._folder):
             records.rewind(-1, [])
             evaluation = records.append_evaluation(evaluation)
         return self._selecting(server, None, evaluation), evaluation, ()
-
-    def _initial_params(self) -> Vector:
-        if self._spec.model.init is None:
-            return self._clients.initial_params()
-        params, digest = load_initial_model(self._spec.model.init, self._clients)
-        with _going_on(self._folder):
-            self._folder.keep_initial_model(digest)
-        return params
 
     def _record(self, server: ServerState, record: RoundRecord) -> RoundRow:
         """Measure the round and write it down; from then on it counts as done."""
@@ -230,7 +220,7 @@ class _Run:
         gram = gram_bytes(record, whole=whole) if self._spec.records.gram else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         records = self._folder.records
-        with _going_on(self._folder):
+        with going_on(self._folder):
             row = records.append_round(row, gram)
             records.append_timing(TimingRow(round_num=server.round_num, seconds=seconds))
             if evaluation is not None:

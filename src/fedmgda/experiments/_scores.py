@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from fedmgda.experiments._spec import EvaluationSpec, Spec
     from fedmgda.values import ClientFacts
 
-__all__ = ["answers_of", "check_metrics", "client_metrics", "wanted_metrics", "with_metrics"]
+__all__ = [
+    "answers_of",
+    "check_metrics",
+    "client_metrics",
+    "target_scale",
+    "wanted_metrics",
+    "with_metrics",
+]
 
 
 def check_metrics(evaluation: EvaluationSpec) -> None:
@@ -89,6 +96,15 @@ def answers_of(
     )
 
 
+def target_scale(encoder: Mapping[str, Any] | None) -> float:
+    """Return how many units of the target 1 is, as `encoder.json` says; 1 where there is none.
+
+    >>> target_scale({"target_scale": 250.0}), target_scale(None)
+    (250.0, 1.0)
+    """
+    return float((encoder or {}).get("target_scale") or 1.0)
+
+
 def client_metrics(
     said: Answers, clients: Indices, num_clients: int, names: Sequence[str]
 ) -> tuple[Mapping[str, float], ...]:
@@ -124,7 +140,12 @@ def with_metrics(
     if spec.evaluation.metrics is None or predictions is None:
         return summary, table
     found = read_predictions(predictions)
-    said = answers_of(found, facts.num_classes, target_sums=facts.target_sums)
+    said = answers_of(
+        found,
+        facts.num_classes,
+        target_sums=facts.target_sums,
+        scale=target_scale(facts.encoder),
+    )
     names = wanted_metrics(spec.evaluation, said)
     by_client = client_metrics(said, found.clients, len(facts.sizes["test"]), names)
     whole = _summary(said, facts, by_client, found.clients, known_ids(spec.attack.clients))

@@ -60,6 +60,9 @@ class DataSpec:
     client: str | None = None
     target: str | None = None
     features: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] | None = None
+    encoding: Literal["plain", "guarded"] | None = None
+    min_rows: int | None = _number(None, low=3)
     task: Literal["classification", "regression"] | None = None
     partition: str | None = _one_of(PARTITIONS)
     num_clients: int | None = _number(None, low=1)
@@ -224,6 +227,7 @@ class Spec:
     seed: int = _number(0, low=0)
     rounds: int = _number(150, low=1)
     compat: Literal["paper", "released-code"] = "paper"
+    baseline: Literal["alone", "pooled"] | None = None
     data: DataSpec = field(default_factory=DataSpec)
     model: ModelSpec = field(default_factory=ModelSpec)
     clients: ClientsSpec = field(default_factory=ClientsSpec)

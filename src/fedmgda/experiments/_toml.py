@@ -111,7 +111,8 @@ def merged(table: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
 
 def to_table(spec: Spec) -> dict[str, Any]:
     """Return a spec as plain tables, without the keys that are None."""
-    return {key: _without_none(value) for key, value in asdict(spec).items()}
+    table: dict[str, Any] = _without_none(asdict(spec))
+    return table
 
 
 def _without_none(value: Any) -> Any:

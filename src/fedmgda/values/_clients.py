@@ -150,6 +150,7 @@ class ClientFacts:
             server holds no list of them.
         num_classes: The number of classes; None for a regression.
         class_names: What they are called, where they have names.
+        encoder: How rows become features, as plain JSON; None where that is not known.
         target_sums: What the constant predictor needs, sums over the training examples of all
             clients: for classes of shape `(num_classes,)`, the examples of each; for a regression
             the number of targets, their sum and the sum of their squares. None where not known.
@@ -161,6 +162,7 @@ class ClientFacts:
     rows: Mapping[Split, Indices] | None = None
     num_classes: int | None = None
     class_names: tuple[str, ...] | None = None
+    encoder: Mapping[str, Any] | None = None
     target_sums: Vector | None = None
 
 

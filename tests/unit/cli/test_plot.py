@@ -38,7 +38,7 @@ def test_a_table_is_drawn_and_what_it_lacks_is_noted(spec, capsys):
     plot(Path("own.toml"), Path("who.png"))
     shown = capsys.readouterr()
     assert shown.out == "2 clients of visits.csv: who.png\n"
-    assert "'age' of visits.csv lacks 2 of 24 values" in shown.err
+    assert "missing numbers: 'age' (2)" in shown.err
 
 
 @pytest.mark.parametrize("name", ["who", "who.jpeg", "who.toml"])

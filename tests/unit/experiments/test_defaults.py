@@ -106,7 +106,7 @@ MEANS = {
     "femnist": "natural None",
     "synthetic": "natural 30 alpha=1.0 beta=1.0",
     "quadratics": "natural 10",
-    "table": "natural None local_split=shuffled|tail path=a.npz",
+    "table": "natural None local_split=shuffled|tail path=a.npz min_rows=10",
 }
 
 
@@ -145,7 +145,7 @@ def test_every_partition_deals_the_digits(partition):
 @pytest.mark.parametrize("partition", PARTITIONS)
 def test_partitions_that_deal_classes_are_refused_for_a_regression(partition, tmp_path):
     path = tmp_path / "t.csv"
-    path.write_text("c,x,y\n" + "".join(f"{i % 3},{i},{i / 7}\n" for i in range(120)))
+    path.write_text("c,x,y\n" + "".join(f"{i % 3},{i * i},{i / 7}\n" for i in range(120)))
     client = {"client": "c"} if partition == "natural" else {"features": ["x"]}
     spec = resolved(data={"path": str(path), "target": "y", "partition": partition, **client})
     if not PARTITIONS[partition].by_class:

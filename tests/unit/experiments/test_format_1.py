@@ -1,7 +1,7 @@
 """Folders that version 0.1 made are read, reported, and resumed to the same model."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -131,8 +131,9 @@ def changed_keys():
         if section.name in {"engine", "records"}:
             continue
         table = getattr(spec, section.name)
-        if isinstance(table, int | str):
-            yield section.name, replace(spec, **{section.name: CHANGED[type(table)](table)})
+        if not is_dataclass(table):
+            other = CHANGED[type(table)](table) if type(table) in CHANGED else "given"
+            yield section.name, replace(spec, **{section.name: other})
             continue
         for key in fields(table):
             value = getattr(table, key.name)

@@ -71,6 +71,14 @@ def test_a_regression_has_errors_and_no_column_of_accuracies(tmp_path):
     assert run.summary.metrics.positive is None
     assert run.summary.metrics.classes == ()
     assert list(run.clients[0].metrics) == ["rmse", "mae", "r2"]
+    with (tmp_path / "rows.csv").open(newline="") as file:
+        values = [float(row["left"]) for row in csv.DictReader(file)]
+    found = run.predictions()
+    scale = np.std(np.array(values)[np.setdiff1d(np.arange(240), found.rows)])  # about that
+    errors = found.predictions.astype(float) - found.targets
+    assert run.summary.metrics.pooled["mae"] == pytest.approx(
+        scale * np.abs(errors).mean(), rel=0.05
+    )
 
 
 def test_data_of_the_paper_has_no_metrics_unless_asked(tmp_path):

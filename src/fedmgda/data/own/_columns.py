@@ -142,6 +142,9 @@ def _parquet_column(file: str, name: str, column: Any) -> RawColumn:
     from pyarrow import types  # noqa: PLC0415 (optional)
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_date(kind) or types.is_time(kind) or types.is_timestamp(kind):
+        # As texts: Python has no type for some of them, such as nanoseconds.
+        return [value or "" for value in column.cast("string").to_pylist()]
     values = column.to_pylist()
     if any(is_kind(kind) for is_kind in (types.is_integer, types.is_floating, types.is_decimal)):
         if not types.is_floating(kind) and not all(map(_fits, values)):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from fedmgda._errors import DataError, SpecError
 from fedmgda.data._dataset import Dataset
 from fedmgda.data.own._columns import RawTable, read_columns
 from fedmgda.data.own._npz import join_npz, load_npz
-from fedmgda.data.own._table import load_table, make_table
+from fedmgda.data.own._table import TableSettings, make_table
 from fedmgda.data.own._values import texts_of
 
 if TYPE_CHECKING:
@@ -23,10 +24,11 @@ if TYPE_CHECKING:
     from fedmgda.data.own._encoding import Table
     from fedmgda.data.own._table import LearningTask
 
-__all__ = ["TABLE", "load_folder", "load_own"]
+__all__ = ["TABLE", "load_folder", "load_own", "read_raw"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".pq")
 _FILE = "file name"
+_MIN_ROWS = 10  # of fewer, one row is tested on, and nobody can be told from chance
 
 
 def load_own(
@@ -41,25 +43,36 @@ def load_own(
 
     The columns are those of `load_table`; an npz file has none, and takes `task` alone.
     """
-    path = Path(path)
+    columns = {"target": target, "client": client, "features": features}
+    return _read_own(Path(path), {**columns, "task": task})
+
+
+def _read_own(path: Path, settings: Settings) -> Table | Examples:
+    target, client = settings.get("target"), settings.get("client")
     if path.is_dir():
         if client is not None:
             raise SpecError(
                 f"data.client = {client!r} does not apply to the folder {path.name}, where each "
                 "file is a client."
             )
-        return load_folder(path, target=target, features=features, task=task)
+        return _read_folder(path, settings)
     if path.suffix.lower() == ".npz":
-        _check_no_columns(target=target, client=client, features=features)
-        return load_npz(path, task=task)
+        _check_no_columns(settings)
+        return load_npz(path, task=settings.get("task"))
     if target is None:
         raise SpecError(f"data.target must name the column of {path.name} to predict.")
-    return load_table(path, target=target, client=client, features=features, task=task)
+    return make_table(read_columns(path), _table_settings(settings))
 
 
-def _check_no_columns(**columns: str | Sequence[str] | None) -> None:
-    for key, value in columns.items():
-        if value is not None:
+def _table_settings(settings: Settings) -> TableSettings:
+    names = {f.name for f in fields(TableSettings)}
+    given = {k: v for k, v in settings.items() if k in names and v is not None}
+    return TableSettings(**given)
+
+
+def _check_no_columns(settings: Settings) -> None:
+    for key in ("target", "client", "features", "ignore"):
+        if settings.get(key) is not None:
             raise SpecError(
                 f"data.{key} does not apply to an npz file; its keys are features, targets and "
                 "client."
@@ -77,7 +90,38 @@ def load_folder(
 
     Tables must have the same columns; the options are those of `load_table`.
     """
+    return _read_folder(Path(path), {"target": target, "features": features, "task": task})
+
+
+def _read_folder(path: Path, settings: Settings) -> Table | Examples:
+    files, suffix = _one_kind(path)
+    if suffix == ".npz":
+        _check_no_columns(settings)
+        return join_npz(path, files, settings.get("task"))
+    if settings.get("target") is None:
+        raise SpecError(f"data.target must name the column of the tables in {path.name}.")
+    return make_table(_join_tables(path, files), _table_settings({**settings, "client": _FILE}))
+
+
+def read_raw(path: Path | str) -> RawTable:
+    """Return the columns of a table, or of a folder of tables below one another.
+
+    In a folder each file is a client: its name stands in one more column, the last.
+
+    Raises:
+        DataError: If there is no table, or it cannot be read.
+    """
     path = Path(path)
+    if not path.is_dir():
+        return read_columns(path)
+    files, suffix = _one_kind(path)
+    if suffix == ".npz":
+        raise DataError(f"The folder {path} holds arrays (.npz), which have no columns.")
+    return _join_tables(path, files)
+
+
+def _one_kind(path: Path) -> tuple[list[Path], str]:
+    """Return the files of a folder, one for each client, and the suffix they share."""
     if not path.is_dir():
         raise DataError(f"There is no folder {path}; check data.path.")
     files = _client_files(path)
@@ -87,13 +131,7 @@ def load_folder(
             f"The folder {path} must hold files of one kind, .csv, .parquet or .npz, one for each "
             f"client; it has {' and '.join(suffixes) or 'none'}."
         )
-    if suffixes == [".npz"]:
-        _check_no_columns(target=target, features=features)
-        return join_npz(path, files, task)
-    if target is None:
-        raise SpecError(f"data.target must name the column of the tables in {path.name}.")
-    raw = _join_tables(path, files)
-    return make_table(raw, target=target, client=_FILE, features=features, task=task)
+    return files, suffixes[0]
 
 
 def _client_files(path: Path) -> list[Path]:
@@ -145,8 +183,7 @@ def _stacked(columns: list[RawColumn]) -> RawColumn:
 
 def _load(settings: Settings, seed: int) -> Table | Examples:
     del seed  # the rows are what they are
-    columns = {key: settings.get(key) for key in ("target", "client", "features", "task")}
-    return load_own(settings["path"], **columns)
+    return _read_own(Path(settings["path"]), settings)
 
 
 def _is_table_file(settings: Settings) -> bool:
@@ -154,11 +191,28 @@ def _is_table_file(settings: Settings) -> bool:
     return Path(settings.get("path") or "").suffix.lower() in {*_TABLES, ".txt"}
 
 
+def _is_npz(settings: Settings) -> bool:
+    return Path(settings.get("path") or "").suffix.lower() == ".npz"
+
+
 def _default_partition(settings: Settings) -> str:
     return "iid" if _is_table_file(settings) and "client" not in settings else "natural"
 
 
 def _check(settings: Settings) -> None:
+    _check_needed(settings)
+    for key in ("encoding", "ignore"):
+        if key in settings and _is_npz(settings):
+            raise SpecError(f"data.{key} does not apply to an npz file, which has no columns.")
+    if "ignore" in settings and "features" in settings:
+        raise SpecError("data.ignore does not apply beside data.features; leave one of them out.")
+    if "min_rows" in settings and settings["partition"] != "natural":
+        raise SpecError(
+            "data.min_rows applies to clients of their own, data.partition = 'natural', only."
+        )
+
+
+def _check_needed(settings: Settings) -> None:
     if "path" not in settings:
         raise SpecError("data.path is needed for a table; name the file.")
     if _is_table_file(settings):
@@ -166,6 +220,14 @@ def _check(settings: Settings) -> None:
             raise SpecError("data.target is needed for a table; name the column to predict.")
         if settings["partition"] == "natural" and "client" not in settings:
             raise SpecError("data.partition = 'natural' needs data.client, the clients' column.")
+
+
+def _defaults(settings: Settings) -> Settings:
+    """Return what new specs mean; "plain" is all that was done before there were these keys."""
+    found: dict[str, Any] = {} if _is_npz(settings) else {"encoding": "guarded"}
+    if settings["partition"] == "natural" and settings.get("encoding") != "plain":
+        found["min_rows"] = _MIN_ROWS
+    return found
 
 
 TABLE = Dataset(
@@ -176,9 +238,10 @@ TABLE = Dataset(
     load=_load,
     model="logistic",
     clients="either",
-    options=("path", "client", "target", "features", "task"),
+    options=("path", "client", "target", "features", "ignore", "task", "encoding", "min_rows"),
     released={"local_split": "tail"},
     participation=1.0,
     default_partition=_default_partition,
     check=_check,
+    defaults=_defaults,
 )

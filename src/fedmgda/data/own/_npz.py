@@ -163,24 +163,25 @@ def _examples(
     task: LearningTask | None,
 ) -> Examples:
     _check_arrays(name, features, targets)
-    targets, num_classes = _npz_targets(name, targets, task)
+    targets, class_names = _npz_targets(name, targets, task)
     owners, groups = (None, None) if client is None else _npz_clients(name, client)
     images = features.dtype == np.uint8 and features.ndim > 2
     return Examples(
         name=name,
         features=features if images else features.astype(np.float32),
         targets=targets,
-        num_classes=num_classes,
+        num_classes=None if class_names is None else len(class_names),
         pixels=Pixels(mean=0.0, std=1.0) if images else None,
         groups=groups,
         group_names=owners,
+        class_names=class_names,
     )
 
 
 def _npz_targets(
     name: str, targets: NDArray[Any], task: LearningTask | None
-) -> tuple[NDArray[Any], int | None]:
-    """Return class numbers and how many there are, or float32 values and None."""
+) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    """Return class numbers and the names of the classes, or float32 values and None."""
     if (task or ("regression" if targets.dtype.kind == "f" else "classification")) == "regression":
         if targets.dtype.kind in "US":
             raise DataError(f"'targets' of {name} are texts; regression needs numbers.")
@@ -194,7 +195,14 @@ def _npz_targets(
     classes, codes = np.unique(targets, return_inverse=True)
     if len(classes) == 1:
         raise DataError(f"Every target of {name} is {classes[0]}; there is nothing to learn.")
-    return codes, len(classes)
+    return codes, tuple(shown(_class_name(label)) for label in classes.tolist())
+
+
+def _class_name(label: Any) -> str:
+    """Return how a class is written: 1.0 as 1, bytes as their text."""
+    if isinstance(label, bytes):
+        return label.decode(errors="replace")
+    return str(int(label) if isinstance(label, float) else label)
 
 
 def _npz_clients(name: str, client: NDArray[Any]) -> tuple[tuple[str, ...], NDArray[Any]]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
-from fedmgda._text import did_you_mean, nearest_names
+from fedmgda._text import did_you_mean, listed, nearest_names
 from fedmgda.data.own._columns import read_columns
 from fedmgda.data.own._encoding import Table
+from fedmgda.data.own._inspect import inspect_column
 from fedmgda.data.own._values import (
     classes_of,
     missing_rows,
@@ -27,14 +29,43 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Indices
     from fedmgda.data.own._columns import RawTable
+    from fedmgda.data.own._encoding import Encoding
+    from fedmgda.data.own._inspect import ColumnFacts
 
-__all__ = ["LearningTask", "load_table", "make_table"]
+__all__ = ["LearningTask", "TableSettings", "load_table", "make_table"]
 
 LearningTask: TypeAlias = Literal["classification", "regression"]
 
+_FEATURES = ("number", "category")
+_KINDS = {"id": "an id", "date": "a date"}
 _MAX_CLASSES_GUESSED = 20
 _MIN_ROWS = 3
 _MAX_ID_DIGITS = 18  # longer ones are names, and slow or refused as integers
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSettings:
+    """How a table is read.
+
+    Attributes:
+        target: The column to predict.
+        client: The column that says whose each row is; without one, a partition deals the rows.
+        features: The columns to predict from; None takes all others.
+        ignore: Columns to leave out of these others.
+        task: By default a target of texts, or of at most 20 different whole numbers, is
+            classified, and any other number is regressed on (`federate` standardises it).
+        encoding: How columns become features. "guarded" takes neither ids nor dates for features.
+        min_rows: Clients with fewer rows will be left out; None refuses those with fewer than 3.
+    """
+
+    target: str
+    client: str | None = None
+    features: Sequence[str] | None = None
+    ignore: Sequence[str] = ()
+    task: LearningTask | None = None
+    encoding: Encoding = "plain"
+    min_rows: int | None = None
 
 
 def load_table(
@@ -45,7 +76,7 @@ def load_table(
     features: Sequence[str] | None = None,
     task: LearningTask | None = None,
 ) -> Table:
-    """Read a CSV or Parquet table.
+    """Read a CSV or Parquet table for the plain encoding.
 
     A CSV table is UTF-8 with a header, separated by commas, semicolons or tabs. A column whose
     values are numbers in more than nine rows of ten is numeric, and a value in it that is not a
@@ -64,33 +95,22 @@ def load_table(
         DataError: If a column does not exist, a value is missing or junk where it may not be, a
             client has fewer than 3 rows, or there is only one class.
     """
-    return make_table(
-        read_columns(Path(path)), target=target, client=client, features=features, task=task
-    )
+    settings = TableSettings(target=target, client=client, features=features, task=task)
+    return make_table(read_columns(Path(path)), settings)
 
 
-def make_table(
-    raw: RawTable,
-    *,
-    target: str,
-    client: str | None,
-    features: Sequence[str] | None,
-    task: LearningTask | None,
-) -> Table:
-    """Tell target, clients and features of a raw table apart."""
-    special = [target] if client is None else [target, client]
-    chosen = [n for n in raw.columns if n not in special] if features is None else list(features)
-    for name in [*special, *chosen]:
-        _check_name(raw, name)
-    if len({*special, *chosen}) < len(special) + len(chosen):
-        raise SpecError(
-            "data.target, data.client and data.features must name different columns, got "
-            f"{', '.join(repr(name) for name in [*special, *chosen])}."
-        )
-    if not chosen:
-        raise DataError(f"{raw.name} has no column to predict {target!r} from.")
-    targets, class_names = _targets(raw, target, task)
-    groups, group_names = (None, None) if client is None else _groups(raw, client)
+def make_table(raw: RawTable, settings: TableSettings) -> Table:
+    """Tell target, clients and features of a raw table apart.
+
+    Raises:
+        DataError: As `load_table`.
+        SpecError: If a column has two roles.
+    """
+    target, client = settings.target, settings.client
+    roles = _check_roles(raw, settings)
+    targets, class_names = _targets(raw, settings)
+    chosen, left_out, doubtful = _choose(raw, settings, roles)
+    groups, group_names = (None, None) if client is None else _groups(raw, client, settings)
     return Table(
         name=raw.name,
         columns=tuple(read_column(raw, name) for name in chosen),
@@ -99,25 +119,75 @@ def make_table(
         class_names=class_names,
         groups=groups,
         group_names=group_names,
+        encoding=settings.encoding,
+        left_out=left_out,
+        doubtful=doubtful,
     )
+
+
+def _check_roles(raw: RawTable, settings: TableSettings) -> list[str]:
+    """Return the columns that the settings name, each of which is there and named once."""
+    special = [settings.target] if settings.client is None else [settings.target, settings.client]
+    roles = [*special, *settings.ignore, *(settings.features or ())]
+    for name in roles:
+        _check_name(raw, name)
+    if len(set(roles)) < len(roles):
+        raise SpecError(
+            "data.target, data.client, data.features and data.ignore must name different columns, "
+            f"got {', '.join(repr(name) for name in roles)}."
+        )
+    return roles
+
+
+def _choose(
+    raw: RawTable, settings: TableSettings, roles: list[str]
+) -> tuple[list[str], tuple[ColumnFacts, ...], tuple[ColumnFacts, ...]]:
+    """Return the features, the columns that are none by their kind, and those in doubt."""
+    given = settings.features
+    names = [n for n in raw.columns if n not in roles] if given is None else list(given)
+    if settings.encoding == "plain":
+        facts = []
+    else:
+        facts = [inspect_column(name, raw.columns[name]) for name in names]
+    left_out = tuple(about for about in facts if about.kind not in _FEATURES)
+    if given is not None:
+        _refuse_named(raw, left_out)
+        left_out = ()  # a constant that was asked for becomes 0, and a count stays a number
+    chosen = [name for name in names if name not in {about.name for about in left_out}]
+    if not chosen:
+        why = listed(f"{shown(about.name)!r} {about.why}" for about in left_out)
+        raise DataError(
+            f"{raw.name} has no column to predict {settings.target!r} from"
+            f"{why and f': {why}; name in data.features what is to be learned from'}."
+        )
+    return chosen, left_out, tuple(about for about in facts if about.doubt)
+
+
+def _refuse_named(raw: RawTable, facts: tuple[ColumnFacts, ...]) -> None:
+    for about in facts:
+        if about.kind in {"id", "date"} and about.certain:
+            raise DataError(
+                f"Column {about.name!r} of {raw.name} {about.why}: {_KINDS[about.kind]}, which "
+                "says nothing about new rows; leave it out of data.features, or set "
+                "data.encoding to 'plain' if it is none."
+            )
 
 
 def _check_name(raw: RawTable, name: str) -> None:
     if name not in raw.columns:
         near = nearest_names(name, raw.columns, cutoff=0.5)
-        hint = did_you_mean(near, f"it has {_listed(list(raw.columns))}.")
+        hint = did_you_mean(near, f"it has {listed(map(shown, raw.columns), 8)}.")
         raise DataError(f"{raw.name} has no column {name!r}; {hint}")
 
 
-def _targets(
-    raw: RawTable, name: str, task: LearningTask | None
-) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+def _targets(raw: RawTable, settings: TableSettings) -> tuple[NDArray[Any], tuple[str, ...] | None]:
+    name = settings.target
     _check_complete(raw, name, "target")
     numbers = numbers_of(raw, name)
-    if (task or _guessed(numbers)) == "regression":
+    if (settings.task or _guessed(numbers)) == "regression":
         if numbers is None:
             raise DataError(f"Column {name!r} of {raw.name} holds texts; regression needs numbers.")
-        return numbers.astype(np.float32), None
+        return numbers if settings.encoding == "guarded" else numbers.astype(np.float32), None
     classes, codes = classes_of(raw, name, numeric=numbers is not None)
     if len(classes) == 1:
         raise DataError(
@@ -134,7 +204,7 @@ def _guessed(numbers: NDArray[np.float64] | None) -> LearningTask:
     return "classification" if few and np.all(numbers == np.rint(numbers)) else "regression"
 
 
-def _groups(raw: RawTable, name: str) -> tuple[Indices, tuple[str, ...]]:
+def _groups(raw: RawTable, name: str, settings: TableSettings) -> tuple[Indices, tuple[str, ...]]:
     _check_complete(raw, name, "client")
     texts = texts_of(raw.columns[name])
     names = sorted(set(texts))
@@ -143,12 +213,16 @@ def _groups(raw: RawTable, name: str) -> tuple[Indices, tuple[str, ...]]:
     codes = {text: code for code, text in enumerate(names)}
     groups = np.array([codes[text] for text in texts], dtype=np.int64)
     counts = np.bincount(groups)
-    if counts.min() < _MIN_ROWS:
-        few = int(counts.argmin())
+    if settings.min_rows is None and counts.min() < _MIN_ROWS:
+        few = np.flatnonzero(counts < _MIN_ROWS)
+        first = int(few[0])
+        others = [f"{shown(names[client])!r:.80} ({counts[client]})" for client in few[1:]]
         raise DataError(
-            f"Client {names[few]!r:.80} in column {name!r} has {counts[few]} row"
-            f"{'' if counts[few] == 1 else 's'} ({raw.place(int(np.argmax(groups == few)))}) and "
-            f"needs at least {_MIN_ROWS}, to train, validate and test on; remove or merge it."
+            f"Client {names[first]!r:.80} in column {name!r} has {counts[first]} row"
+            f"{'' if counts[first] == 1 else 's'} ({raw.place(int(np.argmax(groups == first)))}) "
+            f"and needs at least {_MIN_ROWS}, to train, validate and test on"
+            f"{', and so do ' if others else ''}{listed(others, 50)}; remove or merge "
+            f"{'them' if others else 'it'}, or set data.min_rows."
         )
     return groups, tuple(map(shown, names))
 
@@ -164,9 +238,3 @@ def _check_complete(raw: RawTable, name: str, what: str) -> None:
             f"The {what} in column {name!r} is missing in {raw.place(int(missing[0]))}{more}; "
             f"{remedy or 'remove these rows'}."
         )
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(shown, names[:8])) + (
-        f" and {len(names) - 8} more" if len(names) > 8 else ""
-    )

@@ -19,11 +19,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LARGEST",
+    "MAX_CATEGORIES",
     "Column",
+    "are_identifiers",
     "categories_of",
     "classes_of",
+    "is_numeric",
     "missing_rows",
+    "numbers_in_other_notation",
     "numbers_of",
+    "parse_numbers",
     "read_column",
     "shown",
     "texts_of",
@@ -32,10 +37,12 @@ __all__ = [
 LARGEST = 1e30
 """Beyond it, squares leave float32."""
 
+MAX_CATEGORIES = 1000
+"""A column of more texts is not encoded."""
+
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?", ".", "-"})
 _NUMERIC_SHARE = 0.9
 _INTEGER = re.compile(r"[+-]?\d{1,40}")  # Python refuses to read very long ones
-_MAX_CATEGORIES = 1000
 _MAX_CATEGORIES_OF_IDS = 20
 _NOTATION = re.compile(
     r"[+-]?(\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d+,\d+|\d+([.,]\d+)?\s?%)"  # 1,234 0,126 12.5%
@@ -49,7 +56,7 @@ class Column:
     """A feature before it is encoded.
 
     Attributes:
-        name: Its name in the table.
+        name: Its name in the table, which may not be safe to print; nor may a category.
         values: Of shape `(n,)`: float64 with NaN where a number is missing, or the int64 number of
             each category.
         categories: The categories in the order of their numbers; None for numbers. Where values
@@ -77,7 +84,7 @@ def read_column(table: RawTable, name: str) -> Column:
     if numbers is not None:
         if count == len(numbers):
             raise DataError(f"Column {name!r} of {table.name} has no value; leave it out.")
-        return Column(name=shown(name), values=numbers, categories=None, num_missing=count)
+        return Column(name=name, values=numbers, categories=None, num_missing=count)
     known = [text for text, gone in zip(texts_of(raw), missing, strict=True) if not gone]
     _check_categories(table, name, known)
     texts = ["missing" if gone else t for t, gone in zip(texts_of(raw), missing, strict=True)]
@@ -86,25 +93,34 @@ def read_column(table: RawTable, name: str) -> Column:
         order = [*(c for c in categories if c != "missing"), "missing"]
         codes = np.array([order.index(c) for c in categories], dtype=np.int64)[codes]
         categories = tuple(order)
-    categories = tuple(map(shown, categories))
-    return Column(name=shown(name), values=codes, categories=categories, num_missing=count)
+    return Column(name=name, values=codes, categories=categories, num_missing=count)
 
 
 def _check_categories(table: RawTable, name: str, known: list[str]) -> None:
-    odd = [t for t in known if _NOTATION.fullmatch(t) and not np.isfinite(_number(t))]
-    if 2 * len(odd) > len(known):
+    if odd := numbers_in_other_notation(known):
         raise DataError(
             f"Column {name!r} of {table.name} has numbers like {odd[0]!r:.40}; write plain ones, "
             "like 12.5."
         )
     count = len(set(known))
-    if count > _MAX_CATEGORIES_OF_IDS and 2 * count > len(table.rows):
+    if are_identifiers(count, len(table.rows)):
         sample = next((t for t in known if not np.isfinite(_number(t))), known[0])
         raise DataError(
             f"Column {name!r} of {table.name} has {count} different values in {len(table.rows)} "
             f"rows, such as {sample!r:.40}: an id, a date or a number in an unknown notation; "
             "leave it out of data.features, or write numbers like 12.5."
         )
+
+
+def numbers_in_other_notation(known: list[str]) -> list[str]:
+    """Return the numbers that are not written like 12.5, if most texts of a column are such."""
+    odd = [t for t in known if _NOTATION.fullmatch(t) and not np.isfinite(_number(t))]
+    return odd if 2 * len(odd) > len(known) else []
+
+
+def are_identifiers(num_distinct: int, num_rows: int) -> bool:
+    """Tell whether texts name rows rather than kinds of rows: most of them differ."""
+    return num_distinct > _MAX_CATEGORIES_OF_IDS and 2 * num_distinct > num_rows
 
 
 def missing_rows(raw: RawColumn) -> NDArray[np.bool_]:
@@ -121,13 +137,8 @@ def numbers_of(table: RawTable, name: str) -> NDArray[np.float64] | None:
         DataError: If more than nine values in ten are numbers below 1e30, and one is not.
     """
     raw = table.columns[name]
-    missing = missing_rows(raw)
-    typed = isinstance(raw, np.ndarray)
-    numbers = np.array(raw if typed else [_number(value) for value in raw], dtype=np.float64)
-    numbers[missing] = np.nan
-    junk = np.flatnonzero(~missing & ~(np.abs(numbers) < LARGEST))
-    known = np.count_nonzero(~missing)
-    if not typed and known and len(junk) >= (1 - _NUMERIC_SHARE) * known:
+    numbers, missing, junk = parse_numbers(raw)
+    if not is_numeric(raw, missing, junk):
         return None
     if len(junk):
         raise DataError(
@@ -135,6 +146,26 @@ def numbers_of(table: RawTable, name: str) -> NDArray[np.float64] | None:
             f"{shown(str(raw[junk[0]])):.40}; correct it, or leave it empty if it is not known."
         )
     return numbers
+
+
+def parse_numbers(
+    raw: RawColumn,
+) -> tuple[NDArray[np.float64], NDArray[np.bool_], Indices]:
+    """Return a column as numbers, which values are missing (NaN), and the rows of junk.
+
+    Junk is what is no number below 1e30; it may be infinite.
+    """
+    missing = missing_rows(raw)
+    typed = isinstance(raw, np.ndarray)
+    numbers = np.array(raw if typed else [_number(value) for value in raw], dtype=np.float64)
+    numbers[missing] = np.nan
+    return numbers, missing, np.flatnonzero(~missing & ~(np.abs(numbers) < LARGEST))
+
+
+def is_numeric(raw: RawColumn, missing: NDArray[np.bool_], junk: Indices) -> bool:
+    """Tell whether a column is one of numbers: typed, or more than nine values in ten are."""
+    known = int(np.count_nonzero(~missing))
+    return isinstance(raw, np.ndarray) or not known or len(junk) < (1 - _NUMERIC_SHARE) * known
 
 
 def texts_of(raw: RawColumn) -> list[str]:
@@ -171,10 +202,10 @@ def categories_of(table: RawTable, name: str, texts: list[str]) -> tuple[tuple[s
         DataError: If there are more than 1000 of them, as in a column of names or dates.
     """
     distinct = sorted(set(texts))
-    if len(distinct) > _MAX_CATEGORIES:
+    if len(distinct) > MAX_CATEGORIES:
         raise DataError(
             f"Column {name!r} of {table.name} has {len(distinct)} different values, more than the "
-            f"{_MAX_CATEGORIES} categories that are encoded; leave it out, or make it a number."
+            f"{MAX_CATEGORIES} categories that are encoded; leave it out, or make it a number."
         )
     if np.isfinite([_number(text) for text in distinct]).all():
         distinct.sort(key=float)

@@ -287,7 +287,7 @@ def test_the_usual_signs_of_a_missing_value_are_known(tmp_path, text):
 
 def test_a_table_that_would_fill_the_memory_is_refused_before_it_does(tmp_path, monkeypatch):
     table = load(tmp_path)
-    monkeypatch.setattr("fedmgda.data.own._encoding._MAX_BYTES", 95)
+    monkeypatch.setattr("fedmgda.data.own._encoder._MAX_BYTES", 95)
     with pytest.raises(DataError, match=r"visits.csv becomes 96 bytes when it is encoded"):
         encode_table(table, np.arange(6))
 

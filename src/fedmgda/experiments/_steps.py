@@ -1,0 +1,65 @@
+"""What every way to carry out a run has in common: news, safe writes, a model to start from."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from fedmgda._errors import StoreError
+from fedmgda._files import RefusedWriteError
+from fedmgda.experiments._initial_model import load_initial_model
+from fedmgda.experiments._signals import uninterrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fedmgda._types import Vector
+    from fedmgda.experiments._rows import EvaluationRow, RoundRow
+    from fedmgda.experiments._spec import Spec
+    from fedmgda.experiments._store import RunFolder
+    from fedmgda.values import Clients
+
+__all__ = ["Progress", "going_on", "start_params"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """Where a run stands after a round.
+
+    Attributes:
+        round_num: The rounds done; where clients train one after the other, the clients.
+        rounds: The rounds, or clients, to do.
+        row: The line of `rounds.jsonl`; None for what was done before this process took over.
+        evaluation: The latest line of `evaluations.jsonl`.
+        notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
+    """
+
+    round_num: int
+    rounds: int
+    row: RoundRow | None
+    evaluation: EvaluationRow
+    notes: tuple[str, ...] = ()
+
+
+@contextmanager
+def going_on(folder: RunFolder) -> Iterator[None]:
+    """Let no signal cut a write in two, and say how to go on when the disk refuses one."""
+    try:
+        with uninterrupted():
+            yield
+    except RefusedWriteError as error:
+        raise StoreError(
+            f"{error} Nothing that was reached is lost; go on with: fedmgda resume {folder.path}"
+        ) from error
+
+
+def start_params(folder: RunFolder, spec: Spec, clients: Clients) -> Vector:
+    """Return the model that a run starts from: that of the seed, or of a file."""
+    if spec.model.init is None:
+        return clients.initial_params()
+    params, digest = load_initial_model(spec.model.init, clients)
+    with going_on(folder):
+        folder.keep_initial_model(digest)
+    return params
