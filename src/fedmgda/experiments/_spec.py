@@ -183,6 +183,7 @@ class EvaluationSpec:
     pareto: bool = False
     select: Literal["loss", "accuracy"] | None = None
     patience: int | None = _number(None, low=1)
+    global_test: bool | None = None
     metrics: Literal["auto"] | tuple[str, ...] | None = None
 
     def is_due(self, round_num: int, rounds: int) -> bool:
