@@ -19,6 +19,7 @@ class Stream(IntEnum):
     LOCAL_SPLIT = 4
     SYNTHETIC = 5
     ATTACK = 6
+    COMPARISON = 7
 
 
 def generator(seed: int, stream: Stream, *key: int) -> np.random.Generator:

@@ -10,11 +10,13 @@ from rich.markup import escape
 
 import fedmgda
 from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
+from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
 from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._tables import clients_table, rows_table, summary_table
@@ -50,7 +52,9 @@ app = typer.Typer(
 
 data_app.command()(plot)
 app.add_typer(data_app, name="data")
+app.command()(predict)
 app.command()(reproduce)
+app.command()(compare)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
 Overrides = Annotated[

@@ -41,10 +41,11 @@ from fedmgda.data.datasets._synthetic import (
     synthetic_federation,
 )
 from fedmgda.data.datasets._writers import load_writers
-from fedmgda.data.own._columns import RawTable, read_columns
+from fedmgda.data.own._columns import RawColumn, RawTable, read_columns
 from fedmgda.data.own._encoder import EncodedColumn, Encoder
 from fedmgda.data.own._encoding import Encoding, Table, encode_table, encoder_of
 from fedmgda.data.own._files import load_folder, load_own, read_raw
+from fedmgda.data.own._given_rows import raw_rows
 from fedmgda.data.own._inspect import ColumnFacts, ColumnKind, inspect_columns
 from fedmgda.data.own._npz import load_npz
 from fedmgda.data.own._statistics import (
@@ -58,6 +59,7 @@ from fedmgda.data.own._statistics import (
 from fedmgda.data.own._sums import Sums, sums_of
 from fedmgda.data.own._table import LearningTask, TableSettings, load_table, make_table
 from fedmgda.data.own._table_notes import rare_notes
+from fedmgda.data.own._values import texts_of
 from fedmgda.data.sources._cache import cache_root
 from fedmgda.data.sources._origin import Origin, Step
 from fedmgda.data.sources._verify import FileCheck, Verification
@@ -81,6 +83,7 @@ __all__ = [
     "Origin",
     "Partition",
     "Pixels",
+    "RawColumn",
     "RawTable",
     "Schema",
     "Settings",
@@ -132,6 +135,7 @@ __all__ = [
     "quadratic_optima",
     "quantity_skew_partition",
     "rare_notes",
+    "raw_rows",
     "read_adult",
     "read_columns",
     "read_raw",
@@ -140,5 +144,6 @@ __all__ = [
     "statistics_of",
     "sums_of",
     "synthetic_federation",
+    "texts_of",
     "verify",
 ]

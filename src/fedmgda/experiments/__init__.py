@@ -4,6 +4,9 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
+from fedmgda.experiments._compare import compare_runs
+from fedmgda.experiments._compare_csv import comparison_csv
+from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
@@ -31,11 +34,15 @@ from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._trained_model import Scores, TrainedModel
 
 __all__ = [
     "COLUMNS",
+    "Against",
+    "ClientGain",
     "ClientResult",
     "Collection",
+    "Comparison",
     "Environment",
     "EvaluationRow",
     "Gram",
@@ -51,13 +58,18 @@ __all__ = [
     "RowPredictions",
     "Run",
     "RunFolder",
+    "RunScore",
     "RunState",
+    "Scores",
     "Spec",
     "Summary",
     "TimingRow",
+    "TrainedModel",
     "Training",
     "build_data",
     "cells",
+    "compare_runs",
+    "comparison_csv",
     "demo_table",
     "execute",
     "inert_decay",

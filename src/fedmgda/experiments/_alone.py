@@ -17,11 +17,11 @@ from fedmgda._errors import FederationStalledError
 from fedmgda.experiments._baselines import lone_federation
 from fedmgda.experiments._json import decode, encode, to_json
 from fedmgda.experiments._measure import client_results, evaluation_row, summarize
-from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
-from fedmgda.experiments._results import clients_csv, predictions_bytes
+from fedmgda.experiments._progress import Progress, going_on, start_params
+from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._results import clients_csv, encoder_bytes, predictions_bytes
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted
-from fedmgda.experiments._steps import Progress, going_on, start_params
 from fedmgda.experiments._validation import check_validation, validation_score
 from fedmgda.federation import (
     Selected,
@@ -104,6 +104,7 @@ class _Alone:
             self._folder.finish(
                 {
                     MODEL: None,
+                    ENCODER: encoder_bytes(facts.encoder),
                     PREDICTIONS: content if self._spec.records.predictions else None,
                     CLIENTS: clients_csv(table),
                     SUMMARY: to_json(summary).encode(),

@@ -44,18 +44,30 @@ __all__ = [
     "build_training",
     "check_fit",
     "fresh_module",
+    "model_factory",
 ]
 
 
 def build_model(spec: Spec, data: FederatedData) -> Callable[[], nn.Module]:
     """Return a function that makes the module; worker processes call it too."""
+    return model_factory(spec, int(data.features[0].size), data.num_classes or 1)
+
+
+def model_factory(spec: Spec, inputs: int, outputs: int) -> Callable[[], nn.Module]:
+    """Return a function that makes the module of a spec.
+
+    Args:
+        spec: The spec.
+        inputs: The number of entries of an example.
+        outputs: The number of classes, or 1 for a regression.
+    """
     model, name = spec.model, spec.model.name or ""
     if is_entry(name):
         entry: Callable[..., nn.Module] = load_entry(name, "model.name")
         check_options(entry, model.options or {}, name, "model.options")
         return partial(fresh_module, partial(entry, **model.options or {}))
     given = {"hidden": model.hidden, "dropout": model.dropout}
-    return MODELS[name].factory(int(data.features[0].size), data.num_classes or 1, given)
+    return MODELS[name].factory(inputs, outputs, given)
 
 
 def fresh_module(make: Callable[[], nn.Module]) -> nn.Module:

@@ -17,7 +17,13 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Vector
     from fedmgda.values import ClientFacts
 
-__all__ = ["is_same_partition", "partition_bytes", "partition_sizes", "partition_target_sums"]
+__all__ = [
+    "is_same_partition",
+    "partition_bytes",
+    "partition_fingerprint",
+    "partition_sizes",
+    "partition_target_sums",
+]
 
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -68,6 +74,15 @@ def partition_sizes(content: bytes) -> Mapping[Split, Indices]:
         return {split: arrays[f"{split}_sizes"] for split in _SPLITS}
     except KeyError as error:
         raise ValueError(f"the array {error} is missing") from error
+
+
+def partition_fingerprint(content: bytes) -> str:
+    """Return the fingerprint of the data, with which everything about it changes.
+
+    Raises:
+        ValueError: If the archive is damaged.
+    """
+    return str(npz_arrays(content).get("fingerprint", ""))
 
 
 def partition_target_sums(content: bytes) -> Vector | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
-from fedmgda.data import data_facts, fingerprint
+from fedmgda.data import Encoder, data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._gram import gram_size, read_gram
@@ -20,6 +20,7 @@ from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
     is_same_partition,
+    partition_fingerprint,
     partition_sizes,
     partition_target_sums,
 )
@@ -36,6 +37,7 @@ from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import parse_toml
+from fedmgda.experiments._trained_model import TrainedModel, check_model_code
 from fedmgda.experiments._validation import last_round
 
 if TYPE_CHECKING:
@@ -232,6 +234,11 @@ class Run:
         return client_results(self.rounds, self.evaluations[-1], sizes, names)
 
     @cached_property
+    def fingerprint(self) -> str:
+        """What changes with the data, and with who holds which of it."""
+        return self._parsed(PARTITION, partition_fingerprint)
+
+    @cached_property
     def target_sums(self) -> Vector | None:
         """Sums of the training targets, as `ClientFacts` has them; None where not known."""
         return self._parsed(PARTITION, partition_target_sums)
@@ -271,9 +278,36 @@ class Run:
             return None
         return self._parsed(PREDICTIONS, read_predictions)
 
-    def encoder(self) -> Mapping[str, Any] | None:
+    def encoder(self) -> Encoder | None:
         """Return how rows become features; None where it was not kept."""
-        return self._parsed(ENCODER, _object) if ENCODER in self._digests else None
+        if ENCODER not in self._digests:
+            return None
+        return self._parsed(ENCODER, lambda content: decode(Encoder, read_json(content)))
+
+    def model(self, *, allow_code: bool = True) -> TrainedModel:
+        """Return the trained model, which takes raw rows where the run has an encoder.
+
+        Args:
+            allow_code: False refuses a model of the spec's own code, `package.module:name`;
+                building any other imports nothing that the spec names.
+
+        Raises:
+            DataError: If the run is not finished, or has no model for everybody.
+            SpecError: If the model is code and that is refused, or is not the one that was trained.
+        """
+        if not self.finished:
+            raise DataError(
+                f"{self.path} is not finished and has no model yet; fedmgda resume {self.path} "
+                "goes on with it."
+            )
+        if self.spec.baseline == "alone":
+            raise DataError(
+                f"{self.path} let every client train alone and keeps no model for all of them; "
+                "choose another run."
+            )
+        if not allow_code:
+            check_model_code(self.spec)
+        return TrainedModel(self.spec, self.model_arrays(), self.encoder())
 
     def check_data(self, data: FederatedData) -> None:
         """Refuse data that differs from what the run began with, if it has begun.
@@ -385,10 +419,3 @@ class Run:
 
     def _read(self, name: str, limit: int) -> bytes | None:
         return read_file(self.path / name, limit)
-
-
-def _object(content: bytes) -> Mapping[str, Any]:
-    table = read_json(content)
-    if not isinstance(table, dict):
-        raise ValueError("it is not an object")  # noqa: TRY004 (a value, not a type)
-    return table

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError
+from fedmgda.experiments._json import to_json
 from fedmgda.experiments._npz import npz_arrays, npz_bytes
 from fedmgda.experiments._rows import ClientResult, RowPredictions
 from fedmgda.values import named_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "clients_csv",
+    "encoder_bytes",
+    "log_probabilities",
     "model_bytes",
     "predictions_bytes",
     "read_clients_csv",
@@ -99,13 +102,19 @@ def _values(outputs: Matrix, found: Predictions) -> dict[str, NDArray[Any]]:
 
 
 def _classes(outputs: Matrix, found: Predictions) -> dict[str, NDArray[Any]]:
-    shifted = outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf)
-    logs = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    logs = log_probabilities(outputs)
     own = logs[np.arange(len(logs)), found.targets]
     arrays = {"predictions": outputs.argmax(axis=1), "losses": (-own).astype(np.float32)}
     if outputs.shape[1] <= _MANY_CLASSES:
         arrays |= {"probabilities": np.exp(logs).astype(np.float32)}
     return arrays
+
+
+def log_probabilities(outputs: Matrix) -> Matrix:
+    """Return the logarithms of the probabilities that class scores stand for, of shape `(n, k)`."""
+    shifted = outputs - outputs.max(axis=1, keepdims=True, initial=-np.inf)
+    logs: Matrix = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return logs
 
 
 def read_predictions(content: bytes) -> RowPredictions:
@@ -123,6 +132,11 @@ def read_predictions(content: bytes) -> RowPredictions:
     if len({array.shape[:1] for array in arrays.values()} | {found.rows.shape}) != 1:
         raise ValueError("its arrays differ in length")
     return found
+
+
+def encoder_bytes(encoder: Mapping[str, Any] | None) -> bytes | None:
+    """Return `encoder.json`; None where nothing is known of how rows become features."""
+    return None if encoder is None else to_json(encoder).encode()
 
 
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:

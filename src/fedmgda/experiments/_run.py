@@ -26,12 +26,12 @@ from fedmgda.experiments._json import to_json
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
 from fedmgda.experiments._official import official_test, refuse_remote_test, with_official
-from fedmgda.experiments._reader import CLIENTS, MODEL, PREDICTIONS, SUMMARY, open_run
-from fedmgda.experiments._results import clients_csv, model_bytes, predictions_bytes
+from fedmgda.experiments._progress import Progress, going_on, start_params
+from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted, interruptible
-from fedmgda.experiments._steps import Progress, going_on, start_params
 from fedmgda.experiments._validation import (
     check_validation,
     select_model,
@@ -197,6 +197,7 @@ class _Run:
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         results = {
             MODEL: model_bytes(model, facts.layout),
+            ENCODER: encoder_bytes(facts.encoder),
             PREDICTIONS: predictions if self._spec.records.predictions else None,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),

@@ -7,20 +7,29 @@ from fedmgda.metrics._catalogue import METRICS, Metric, default_metrics, measure
 from fedmgda.metrics._constant import constant_losses
 from fedmgda.metrics._fairness import Fairness, fairness
 from fedmgda.metrics._improvement import improved_participants
+from fedmgda.metrics._intervals import DRAWS, interval, wilson
+from fedmgda.metrics._paired import LEVEL, Paired, mean_of_pairs, paired
 from fedmgda.metrics._pareto import pareto_residual
 from fedmgda.metrics._smoothing import smoothed
 
 __all__ = [
+    "DRAWS",
+    "LEVEL",
     "METRICS",
     "Answers",
     "Fairness",
     "Metric",
+    "Paired",
     "constant_losses",
     "default_metrics",
     "fairness",
     "improved_participants",
+    "interval",
+    "mean_of_pairs",
     "measure",
+    "paired",
     "pareto_residual",
     "rarer_class",
     "smoothed",
+    "wilson",
 ]

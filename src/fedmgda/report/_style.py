@@ -46,8 +46,12 @@ _RULES = (
 
 
 @contextmanager
-def figure_style() -> Iterator[Any]:
-    """Give matplotlib's figure module, off screen, with our settings while the block runs."""
+def figure_style(families: Sequence[str] = ()) -> Iterator[Any]:
+    """Give matplotlib's figure module, off screen, with our settings while the block runs.
+
+    Args:
+        families: The fonts of names in other scripts, from `fonts_for`; none takes the usual one.
+    """
     try:
         import matplotlib as mpl  # noqa: PLC0415 (optional, and slow to import)
         from matplotlib import figure  # noqa: PLC0415
@@ -65,6 +69,8 @@ def figure_style() -> Iterator[Any]:
         "axes.titlelocation": "left",
         "legend.frameon": False,
     }
+    if families:
+        settings["font.family"] = list(families)
     with mpl.rc_context(settings):
         yield figure
 

@@ -372,17 +372,6 @@ def test_a_damaged_spec_is_one_sentence(finished, tmp_path, text):
         open_run(path)
 
 
-def test_the_encoder_is_read_where_there_is_one(tmp_path):
-    folder = stopped_run(tmp_path)
-    (tmp_path / "encoder.json").write_text('{"classes": ["a", "b"]}')
-    for _ in execute(folder):
-        pass
-    assert open_run(tmp_path).encoder() == {"classes": ["a", "b"]}
-    (tmp_path / "encoder.json").write_text('{"classes": ["a", "c"]}')
-    with pytest.raises(StoreError, match=r"encoder\.json is missing or damaged"):
-        open_run(tmp_path).encoder()
-
-
 def test_the_public_names_are_there():
     for name in fedmgda.experiments.__all__:
         assert hasattr(fedmgda.experiments, name)

@@ -198,7 +198,10 @@ def _unknown_notes(table: RawTable, unknown: dict[str, int]) -> tuple[str, ...]:
     """Return one sentence about categories that the model does not know."""
     if not unknown:
         return ()
-    columns = listed([f"{shown(name)!r} ({count} rows)" for name, count in unknown.items()])
+    columns = listed(
+        f"{shown(name)!r} ({count} row{'' if count == 1 else 's'})"
+        for name, count in unknown.items()
+    )
     note = (
         f"Of the {len(table.rows)} rows of {table.name} some have a category the model was not "
         f"trained on, which counts as none of those it knows: {columns}."

@@ -1,0 +1,65 @@
+"""The command that tells who is better off."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path  # noqa: TC003 (read at run time)
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from fedmgda._files import write_file
+from fedmgda.cli._compare_screen import show_comparison
+from fedmgda.cli._console import err, out, say
+from fedmgda.experiments import compare_runs, comparison_csv, to_json
+
+__all__ = ["compare", "report_comparison"]
+
+
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders, or folders of runs; the first run is compared.",
+                       metavar="RUN..."),
+    ],
+    metric: Annotated[
+        str | None,
+        typer.Option("--metric", "-m", help="accuracy, auc, log_loss, rmse, ...; by the task."),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", help="Only this one: a run, alone, pooled or constant."),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--csv", help="Write every client to a CSV file.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the comparison as JSON, nothing else.")
+    ] = False,
+) -> None:  # fmt: skip
+    """Ask who is better off: the first run against the others, client by client, row by row."""
+    report_comparison(runs, metric=metric, against=against, table=table, as_json=as_json)
+
+
+def report_comparison(
+    runs: list[Path],
+    *,
+    metric: str | None = None,
+    against: str | None = None,
+    table: Path | None = None,
+    as_json: bool = False,
+) -> None:
+    """Compare runs, and say what was found where it was asked for."""
+    found = compare_runs(runs, metric=metric, against=against)
+    if table is not None:
+        write_file(table, comparison_csv(found).encode())
+    if as_json:
+        out.print_json(to_json(found))
+        return
+    for note in found.notes:
+        say(err, f"[yellow]Note:[/] {escape(note)}")
+    options = [part for name, given in (("--metric", metric), ("--against", against)) if given
+               for part in (name, given)]  # fmt: skip
+    command = shlex.join(["fedmgda", "compare", *map(str, runs), *options])
+    show_comparison(found, command)

@@ -1,0 +1,231 @@
+"""Who is better off under one run than under others, client by client and row by row."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from fedmgda._errors import DataError, SpecError
+from fedmgda._random import Stream, generator
+from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.experiments._compared import CONSTANT, check_same_rows, constant_side, open_sides
+from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.metrics import (
+    DRAWS,
+    LEVEL,
+    METRICS,
+    default_metrics,
+    interval,
+    mean_of_pairs,
+    measure,
+    paired,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fedmgda._types import Matrix
+    from fedmgda.experiments._compared import Side
+    from fedmgda.metrics import Answers, Paired
+
+__all__ = ["compare_runs"]
+
+
+def compare_runs(
+    paths: Sequence[Path],
+    *,
+    metric: str | None = None,
+    against: str | None = None,
+    draws: int = DRAWS,
+) -> Comparison:
+    """Compare the first run with the others, on the rows all of them were tested on.
+
+    Args:
+        paths: Run folders, or folders of runs; runs that differ in the seed only are one.
+        metric: Its name; that of the first run's spec, or what goes with the task, if None.
+        against: The run to compare with; all others, and the constant predictor, if None.
+        draws: How many samples are behind intervals and tests.
+
+    Raises:
+        DataError: If the runs do not have the same test rows.
+        SpecError: If there is no such metric or run.
+    """
+    sides, notes = open_sides(paths)
+    first = [side for side in sides if side.label == sides[0].label]
+    name = _metric(metric, first[0])
+    others = _others(sides, first, against)
+    if not others:
+        raise DataError(f"There is nothing to compare {first[0].run.path} with; name another run.")
+    runs = [first, *others]
+    pairs = [[_partner(mine, other) for mine in first] for other in others]
+    binary = first[0].answers.num_classes == 2
+    found = [side.answers for side in first]
+    return Comparison(
+        metric=name,
+        clients=first[0].names,
+        rows=tuple(sum(_rows_of(side, i) for side in first) for i in range(len(first[0].names))),
+        runs=tuple(_score(name, side, draws) for side in runs),
+        against=tuple(
+            _against(name, [(m, t) for m, t in zip(first, theirs, strict=True) if t], draws)
+            for theirs in pairs
+        ),
+        positive=first[0].classes[found[0].positive] if binary else None,
+        positives=sum(int((s.targets == s.positive).sum()) for s in found) if binary else None,
+        notes=notes,
+        draws=draws,
+    )
+
+
+def _metric(name: str | None, side: Side) -> str:
+    """Return the metric that is asked for, or the first one that the run itself measured."""
+    known = default_metrics(side.answers.num_classes)
+    wanted = side.run.spec.evaluation.metrics
+    chosen = name or (wanted[0] if isinstance(wanted, tuple) and wanted else known[0])
+    task = "regression" if side.answers.num_classes is None else "classification"
+    if chosen not in METRICS or METRICS[chosen].task != task:
+        near = did_you_mean(nearest_names(chosen, known), f"there are {', '.join(known)}.")
+        raise SpecError(f"{chosen!r} is no metric of a {task}; {near}")
+    return chosen
+
+
+def _others(sides: list[Side], first: list[Side], against: str | None) -> list[list[Side]]:
+    """Return the runs to compare with, each a list over seeds."""
+    labels = dict.fromkeys(side.label for side in sides if side.label != first[0].label)
+    groups = {label: [side for side in sides if side.label == label] for label in labels}
+    constant = [found for side in first if (found := constant_side(side)) is not None]
+    if constant:
+        groups.setdefault(CONSTANT, constant)
+    if against is None:
+        return list(groups.values())
+    if against not in groups:
+        why = "" if against != CONSTANT else "; these runs kept no sums of their targets"
+        near = did_you_mean(nearest_names(against, groups), f"there are {', '.join(groups)}.")
+        raise SpecError(f"There is no run {against!r} to compare with{why}; {near}")
+    return [groups[against]]
+
+
+def _partner(mine: Side, others: list[Side]) -> Side | None:
+    """Return the run of the same seed, on the same rows; of single runs, the other one."""
+    same = [side for side in others if side.seed == mine.seed]
+    if not same and len(others) == 1:
+        same = others  # which is then refused with the reason
+    for side in same:
+        check_same_rows(mine, side)
+    return same[0] if same else None
+
+
+def _score(name: str, sides: list[Side], draws: int) -> RunScore:
+    by_seed = np.array([_values(name, side, draws) for side in sides])  # (seeds, clients, 3)
+    values = _known_mean(by_seed)
+    better = METRICS[name].larger_is_better
+    known = values[~np.isnan(values[:, 0]), 0]
+    hits = [side.answers for side in sides if side.answers.num_classes == 2]
+    return RunScore(
+        name=sides[0].label,
+        seeds=tuple(side.seed for side in sides),
+        pooled=float(np.mean([measure(name, side.answers) for side in sides])),
+        average=float(known.mean()) if len(known) else math.nan,
+        worst=float(known.min() if better else known.max()) if len(known) else math.nan,
+        clients=tuple(values[:, 0].tolist()),
+        low=tuple(values[:, 1].tolist()),
+        high=tuple(values[:, 2].tolist()),
+        found=sum(
+            int(((s.targets == s.positive) & (s.predictions == s.positive)).sum()) for s in hits
+        )
+        if hits
+        else None,
+    )
+
+
+def _values(name: str, side: Side, draws: int) -> list[tuple[float, float, float]]:
+    """Return for every client the metric and its interval."""
+    found = []
+    for client in range(len(side.names)):
+        part, rng = _part(side, client)
+        found.append((measure(name, part), *interval(name, part, rng, draws)))
+    return found
+
+
+def _against(name: str, pairs: list[tuple[Side, Side | None]], draws: int) -> Against:
+    sides = [(mine, other) for mine, other in pairs if other is not None]
+    by_client = [
+        [_pair(name, mine, other, client, draws) for mine, other in sides]
+        for client in range(len(sides[0][0].names))
+    ]
+    whole = mean_of_pairs([_pair(name, mine, other, None, draws) for mine, other in sides])
+    means = [mean_of_pairs(mine) for mine in by_client]
+    gains = np.array([mean.gain for mean in means])
+    losing = np.sum([mean.loses_by_chance() for mean in means], axis=0)
+    worse = np.sum([mean.worse_by_chance() for mean in means], axis=0)
+    clients = tuple(
+        _client_gain(sides, client, mean, by_client[client]) for client, mean in enumerate(means)
+    )
+    seeds = range(len(sides))
+    return Against(
+        name=sides[0][1].label,
+        seeds=tuple(mine.seed for mine, _ in sides),
+        gain=whole.gain,
+        low=whole.interval[0],
+        high=whole.interval[1],
+        gaining=int(np.sum(gains > 0)),
+        losing=int(np.sum(gains < 0)),
+        losing_by_chance=float(losing.mean()),
+        losing_by_chance_95=float(np.percentile(losing, 95)),
+        better=sum(client.beyond_chance == "better" for client in clients),
+        worse=sum(client.beyond_chance == "worse" for client in clients),
+        worse_by_chance=float(worse.mean()),
+        worse_by_chance_95=float(np.percentile(worse, 95)),
+        losing_by_seed=tuple(sum(pairs[s].gain < 0 for pairs in by_client) for s in seeds),
+        worse_by_seed=tuple(sum(pairs[s].p_worse <= LEVEL for pairs in by_client) for s in seeds),
+        clients=clients,
+    )
+
+
+def _client_gain(
+    sides: list[tuple[Side, Side]], client: int, mean: Paired, by_seed: list[Paired]
+) -> ClientGain:
+    low, high = mean.interval
+    called: Literal["worse", "better"] | None = "worse" if mean.p_worse <= LEVEL else None
+    if mean.p_better <= LEVEL:
+        called = "better"
+    return ClientGain(
+        client=sides[0][0].names[client],
+        rows=sum(_rows_of(mine, client) for mine, _ in sides),
+        gain=mean.gain,
+        low=low,
+        high=high,
+        p_worse=mean.p_worse,
+        p_better=mean.p_better,
+        beyond_chance=called,
+        by_seed=tuple(pair.gain for pair in by_seed),
+    )
+
+
+def _pair(name: str, mine: Side, other: Side, client: int | None, draws: int) -> Paired:
+    if client is None:
+        rng = generator(mine.seed, Stream.COMPARISON)
+        return paired(name, mine.answers, other.answers, rng, draws)
+    ours, rng = _part(mine, client)
+    return paired(name, ours, _part(other, client)[0], rng, draws)
+
+
+def _part(side: Side, client: int) -> tuple[Answers, np.random.Generator]:
+    """Return the rows of a client, and a generator that depends on them and not on its number."""
+    places = np.flatnonzero(side.clients == client)
+    first = int(side.rows[places[0]]) if len(places) else 0
+    return side.answers.take(places), generator(side.seed, Stream.COMPARISON, first + 1)
+
+
+def _rows_of(side: Side, client: int) -> int:
+    return int(np.sum(side.clients == client))
+
+
+def _known_mean(by_seed: Matrix) -> Matrix:
+    """Return the mean over seeds, the first axis, of what is defined; NaN where nothing is."""
+    known = ~np.isnan(by_seed)
+    count = known.sum(axis=0)
+    total = np.where(known, by_seed, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

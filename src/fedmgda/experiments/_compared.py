@@ -1,0 +1,183 @@
+"""Runs that are to be compared: opened, named, and held to the same test rows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from fedmgda._errors import DataError
+from fedmgda.experiments._client_names import known_ids, with_client_ids
+from fedmgda.experiments._reader import Run, open_run, run_folders
+from fedmgda.experiments._scores import answers_of
+from fedmgda.metrics import constant_losses
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fedmgda._types import Indices, Vector
+    from fedmgda.experiments._rows import RowPredictions
+    from fedmgda.metrics import Answers
+
+__all__ = ["CONSTANT", "Side", "check_same_rows", "constant_side", "open_sides"]
+
+CONSTANT = "constant"
+"""What the predictor is called that knows no features."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Side:
+    """One run of a comparison: what its model says of the test rows of every client that counts.
+
+    Attributes:
+        label: What the run is called, whatever its seed.
+        seed: Its seed.
+        run: The run itself; the constant predictor has that of another.
+        rows: Of shape `(n,)`, ascending: the test rows.
+        clients: Of shape `(n,)`: whose they are.
+        answers: What the model says of them.
+        names: What the clients are called, by their ids.
+        classes: What the classes are called, by their numbers.
+    """
+
+    label: str
+    seed: int
+    run: Run
+    rows: Indices
+    clients: Indices
+    answers: Answers
+    names: tuple[str, ...]
+    classes: tuple[str, ...]
+
+
+def open_sides(paths: Sequence[Path]) -> tuple[list[Side], tuple[str, ...]]:
+    """Open run folders, and the run folders that lie in folders, as a sweep leaves them.
+
+    Returns:
+        The runs in the given order; of a folder those of the federation first, FedMGDA+ before
+        other rules. And sentences the user should see, such as which run is not finished.
+
+    Raises:
+        DataError: If there is no run, or one that was named has nothing to compare.
+    """
+    runs, notes = list[tuple[str, Run]](), list[str]()
+    for path in paths:
+        inside = run_folders(path) if not (path / "spec.toml").exists() else []
+        found = sorted(map(open_run, inside), key=_order) if inside else [open_run(path)]
+        for run in found:
+            why = _nothing_to_compare(run)
+            if why is None:
+                runs.append((_label(run), run))
+            elif inside:
+                notes.append(f"{run.path} {why}, and is left out.")
+            else:
+                raise DataError(f"{run.path} {why}.")
+    if not runs:
+        raise DataError(" ".join([f"There is no finished run in {paths[0]}.", *notes]))
+    twice = len({(label, run.spec.seed) for label, run in runs}) < len(runs)
+    return [_side(str(run.path) if twice else label, run) for label, run in runs], tuple(notes)
+
+
+def check_same_rows(one: Side, other: Side) -> None:
+    """Refuse to compare runs that were not tested on the same rows of the same data.
+
+    Raises:
+        DataError: If they were not.
+    """
+    reason = None
+    if one.run.fingerprint != other.run.fingerprint:
+        reason = "were not made from the same data, or it was split in another way"
+    elif not (
+        np.array_equal(one.rows, other.rows)
+        and np.array_equal(one.clients, other.clients)
+        and np.array_equal(one.answers.targets, other.answers.targets)
+    ):
+        reason = "were not tested on the same rows"
+    if reason is not None:
+        raise DataError(
+            f"{one.run.path} and {other.run.path} {reason}; compare runs of one data file, one "
+            "seed and one split."
+        )
+
+
+def constant_side(of: Side) -> Side | None:
+    """Return the predictor that says of every row what the training targets alone suggest.
+
+    Returns:
+        None where the run did not keep the sums of the training targets.
+    """
+    sums = of.run.target_sums
+    if sums is None:
+        return None
+    said = of.answers
+    losses = constant_losses(said, sums)
+    if said.num_classes is None:
+        value: Any = sums[1] / sums[0]
+        answers = replace(said, predictions=np.full(len(of.rows), value), losses=losses)
+    else:
+        shares = (sums + 1.0) / (sums.sum() + len(sums))
+        odds = None if said.probabilities is None else np.tile(shares, (len(of.rows), 1))
+        best = np.full(len(of.rows), int(np.argmax(sums)))
+        answers = replace(said, predictions=best, losses=losses, probabilities=odds)
+    return replace(of, label=CONSTANT, answers=answers)
+
+
+def _order(run: Run) -> tuple[bool, bool, str]:
+    spec = run.spec
+    return spec.baseline is not None, spec.rule.name != "fedmgda+", run.path.name
+
+
+def _label(run: Run) -> str:
+    """Return the name of the folder, without the seed that a sweep puts behind it."""
+    name = run.path.resolve().name
+    return re.sub(r"(^|_)seed=\d+$", "", name) or name
+
+
+def _nothing_to_compare(run: Run) -> str | None:
+    if not run.finished:
+        return f"is not finished (fedmgda resume {run.path} goes on with it)"
+    if run.predictions() is None:
+        return "keeps no predictions (records.predictions), so that no row can be compared"
+    return None
+
+
+def _side(label: str, run: Run) -> Side:
+    found = run.predictions()
+    assert found is not None  # noqa: S101 (_nothing_to_compare has looked)
+    names = tuple(client.name or str(client.client_id) for client in run.clients)
+    attackers = known_ids(with_client_ids(run.spec, names, len(names)).attack.clients)
+    order = np.argsort(found.rows, kind="stable")
+    kept = order[~np.isin(found.clients[order], attackers)]
+    encoder, num_classes = run.encoder(), _num_classes(found, run.target_sums)
+    said = answers_of(
+        found,
+        num_classes,
+        target_sums=run.target_sums,
+        scale=encoder.target_scale if encoder else 1.0,
+    )
+    return Side(
+        label=label,
+        seed=run.spec.seed,
+        run=run,
+        rows=found.rows[kept],
+        clients=found.clients[kept],
+        answers=said.take(kept),
+        names=names,
+        classes=(encoder.class_names if encoder else None)
+        or tuple(map(str, range(num_classes or 0))),
+    )
+
+
+def _num_classes(found: RowPredictions, target_sums: Vector | None) -> int | None:
+    """Return the number of classes of stored predictions; None for a regression."""
+    if found.targets.dtype.kind == "f":
+        return None
+    if target_sums is not None:
+        return len(target_sums)
+    if found.probabilities is not None:
+        return int(found.probabilities.shape[1])
+    return int(max(found.targets.max(initial=0), found.predictions.max(initial=0))) + 1

@@ -1,0 +1,140 @@
+"""What a comparison of runs says: values, so that a terminal, a table and JSON say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, final
+
+from fedmgda.metrics import DRAWS, LEVEL
+
+__all__ = ["Against", "ClientGain", "Comparison", "RunScore"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScore:
+    """One run: how its clients are served, in the metric that was chosen.
+
+    Attributes:
+        name: What the run is called.
+        seeds: Its seeds.
+        pooled: The metric over all test rows, the mean over seeds.
+        average: The mean over clients, each counted once, and over seeds.
+        worst: The worst client, by its mean over seeds.
+        clients: For every client its value, the mean over seeds; NaN where it is not defined.
+        low: The lower bounds of these values at 95 %, the mean over seeds.
+        high: The upper bounds.
+        found: Of two classes, how many rows of the positive one were found, over all seeds.
+    """
+
+    name: str
+    seeds: tuple[int, ...]
+    pooled: float
+    average: float
+    worst: float
+    clients: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    found: int | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientGain:
+    """What a client gains by the first run over another; negative where it loses.
+
+    Attributes:
+        client: What it is called.
+        rows: Its test rows, over all seeds.
+        gain: The mean over seeds of the difference of the metric, better being positive; NaN where
+            it is not defined.
+        low: Its lower bound at 95 %, by the bootstrap over rows.
+        high: Its upper bound.
+        p_worse: How often chance alone makes it as bad or worse.
+        p_better: How often chance alone makes it as good or better.
+        beyond_chance: "worse" or "better" where chance does so less often than the level.
+        by_seed: The gain of every seed.
+    """
+
+    client: str
+    rows: int
+    gain: float
+    low: float
+    high: float
+    p_worse: float
+    p_better: float
+    beyond_chance: Literal["worse", "better"] | None
+    by_seed: tuple[float, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Against:
+    """The first run against another.
+
+    Attributes:
+        name: What the other is called.
+        seeds: The seeds that both have.
+        gain: The gain over all test rows, the mean over seeds.
+        low: Its lower bound at 95 %.
+        high: Its upper bound.
+        gaining: How many clients gain.
+        losing: How many lose.
+        losing_by_chance: How many would lose, on average, if the two runs' answers were swapped
+            row by row with a fair coin.
+        losing_by_chance_95: What that number stays within in 95 of 100 such swaps.
+        better: How many gain beyond chance.
+        worse: How many lose beyond chance.
+        worse_by_chance: How many would be called so, on average, under such swaps.
+        worse_by_chance_95: What that number stays within in 95 of 100 of them.
+        losing_by_seed: How many lose, for every seed.
+        worse_by_seed: How many lose beyond chance, for every seed.
+        clients: Every client.
+    """
+
+    name: str
+    seeds: tuple[int, ...]
+    gain: float
+    low: float
+    high: float
+    gaining: int
+    losing: int
+    losing_by_chance: float
+    losing_by_chance_95: float
+    better: int
+    worse: int
+    worse_by_chance: float
+    worse_by_chance_95: float
+    losing_by_seed: tuple[int, ...]
+    worse_by_seed: tuple[int, ...]
+    clients: tuple[ClientGain, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One run against others on the same test rows.
+
+    Attributes:
+        metric: The metric.
+        clients: What the clients are called.
+        rows: The test rows of each, over all seeds.
+        runs: Every run, the one that is compared with the others first.
+        against: The first run against each of the others.
+        positive: Of two classes, what the one is called that recall and F1 are about.
+        positives: How many test rows are of it, over all seeds.
+        notes: Sentences the user should see.
+        level: What chance does less often than this is called beyond chance.
+        draws: How many samples are behind intervals and tests.
+    """
+
+    metric: str
+    clients: tuple[str, ...]
+    rows: tuple[int, ...]
+    runs: tuple[RunScore, ...]
+    against: tuple[Against, ...]
+    positive: str | None = None
+    positives: int | None = None
+    notes: tuple[str, ...] = ()
+    level: float = LEVEL
+    draws: int = DRAWS

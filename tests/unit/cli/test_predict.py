@@ -1,0 +1,114 @@
+"""`fedmgda predict`: new rows in, their classes or values beside them out."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from fedmgda.cli._app import run_app
+from fedmgda.experiments import RunFolder, Spec, open_run, parse, resolve
+from runs import carry_on, finished_run
+from tables import write_table
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A table, and runs on it with classes and with values."""
+    folder = tmp_path_factory.mktemp("predict")
+    for task in ("classes", "values"):
+        data = write_table(folder / f"{task}.csv", rows=120, positives=0.4, task=task)
+        RunFolder.create(folder / task, resolve(parse(Spec, {"rounds": 2, "data": data})))
+        carry_on(folder / task)
+    return folder
+
+
+@pytest.fixture
+def new(tmp_path):
+    path = tmp_path / "new.csv"
+    path.write_text('age,income,prediction,remark\n0.5,1,7,"a, ""b"""\n-1,,8,=1+1\n')
+    return path
+
+
+def fedmgda(monkeypatch, *arguments):
+    monkeypatch.setattr("sys.argv", ["fedmgda", "predict", *map(str, arguments)])
+    return run_app()
+
+
+def test_the_rows_come_back_with_what_the_model_says(trained, new, tmp_path, monkeypatch, capsys):
+    assert fedmgda(monkeypatch, trained / "classes", new, "-o", tmp_path / "scored.csv") == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("2 rows: 'left' is ")
+    assert shown.rstrip().endswith("scored.csv")
+    with (tmp_path / "scored.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert list(rows[0]) == [
+        "age", "income", "prediction", "remark",
+        "prediction 2", "probability:no", "probability:yes",
+    ]  # fmt: skip
+    assert [row["remark"] for row in rows] == ['a, "b"', "=1+1"]
+    assert [row["prediction"] for row in rows] == ["7", "8"]
+    for row in rows:
+        shares = float(row["probability:no"]), float(row["probability:yes"])
+        assert sum(shares) == pytest.approx(1)
+        assert row["prediction 2"] == ("no" if shares[0] > shares[1] else "yes")
+
+
+def test_without_a_file_they_are_printed(trained, new, monkeypatch, capsys):
+    assert fedmgda(monkeypatch, trained / "values", new) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    expected = open_run(trained / "values").model().predict(new)
+    assert [float(row["prediction 2"]) for row in rows] == expected.tolist()
+    assert max(map(abs, expected)) > 20  # units, not deviations
+
+
+def test_json_has_everything_and_nothing_else(trained, new, tmp_path, monkeypatch, capsys):
+    assert fedmgda(monkeypatch, trained / "classes", new, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["num_rows"], found["classes"], found["notes"]) == (2, ["no", "yes"], [])
+    assert len(found["predictions"]) == len(found["probabilities"]) == 2
+    place = tmp_path / "scored.csv"
+    assert fedmgda(monkeypatch, trained / "values", new, "-o", place, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["out"], found["classes"]) == (str(place), None)
+    assert "predictions" not in found
+
+
+def test_a_category_nobody_knows_is_a_note(tmp_path, monkeypatch, capsys):
+    rows = [f"c{i % 3},{'uvw'[i % 3]},{i % 7},{'ab'[i % 2]}" for i in range(90)]
+    (tmp_path / "t.csv").write_text("\n".join(["client,kind,x,y", *rows]))
+    data = {"path": str(tmp_path / "t.csv"), "client": "client", "target": "y"}
+    RunFolder.create(tmp_path / "run", resolve(parse(Spec, {"rounds": 1, "data": data})))
+    carry_on(tmp_path / "run")
+    (tmp_path / "new.csv").write_text("x,kind\n1,u\n2,q\n")
+    assert fedmgda(monkeypatch, tmp_path / "run", tmp_path / "new.csv") == 0
+    assert "'kind' (1 row)" in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("scored.txt", "must end in .csv"),
+        ("new.csv", "holds the rows themselves"),
+        ("nowhere/scored.csv", "cannot be written"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(trained, new, monkeypatch, capsys, place, message):
+    before = new.read_bytes()
+    assert fedmgda(monkeypatch, trained / "classes", new, "-o", new.parent / place) != 0
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert new.read_bytes() == before
+
+
+def test_what_is_missing_is_one_sentence(trained, tmp_path, monkeypatch, capsys):
+    (tmp_path / "new.csv").write_text("age\n1\n")
+    assert fedmgda(monkeypatch, trained / "classes", tmp_path / "new.csv") == 3
+    assert "new.csv has no column 'income'; the model was trained" in capsys.readouterr().err
+    assert fedmgda(monkeypatch, trained / "classes", tmp_path / "none.csv") == 3
+    assert "There is no table" in capsys.readouterr().err
+
+
+def test_a_run_without_columns_says_so(tmp_path, new, monkeypatch, capsys):
+    finished_run(tmp_path / "run")
+    assert fedmgda(monkeypatch, tmp_path / "run", new) == 3
+    assert "has no encoder of columns" in " ".join(capsys.readouterr().err.split())

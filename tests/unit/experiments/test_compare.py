@@ -1,0 +1,224 @@
+"""Who is better off: laws of comparing runs row by row."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fedmgda._errors import DataError, SpecError
+from fedmgda.experiments import compare_runs, comparison_csv, open_run, to_json
+from fedmgda.experiments._compared import constant_side, open_sides
+from fedmgda.metrics import measure
+from runs import copy_of, finished_run, stopped_run
+from tables import write_table
+
+DRAWS = 64
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Return a folder of runs on a table: two rules and two baselines."""
+    folder = tmp_path_factory.mktemp("compare")
+    data = write_table(folder / "rows.csv", positives=0.3)
+    table = {"data": data, "model": {}, "clients": {"per_round": 2, "client_lr": 0.3}}
+    for name, more in {
+        "fedmgda+": {},
+        "fedavg": {"rule": {"name": "fedavg"}},
+        "alone": {"baseline": "alone"},
+        "pooled": {"baseline": "pooled"},
+    }.items():
+        finished_run(folder / "all" / name, **table, **more)
+    return folder / "all"
+
+
+def compared(*paths, **options):
+    return compare_runs(list(paths), draws=DRAWS, **options)
+
+
+def test_a_folder_of_runs_is_the_federation_against_all_others(runs):
+    found = compared(runs)
+    assert [run.name for run in found.runs] == ["fedmgda+", "fedavg", "alone", "pooled", "constant"]
+    assert [other.name for other in found.against] == ["fedavg", "alone", "pooled", "constant"]
+    assert found.metric == "accuracy"
+    assert found.clients == ("east", "north", "south", "west")
+    assert sum(found.rows) == len(open_run(runs / "alone").predictions().rows)
+    pooled = open_run(runs / "fedmgda+").summary.metrics.pooled
+    assert found.runs[0].pooled == pooled["accuracy"]
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "auc", "log_loss", "f1", "recall"])
+def test_nobody_gains_or_loses_against_the_run_itself(runs, tmp_path, metric):
+    twin = copy_of(runs / "fedavg", tmp_path / "twin")
+    (other, _) = compared(runs / "fedavg", twin, metric=metric).against
+    assert other.name == "twin"
+    assert (other.gaining, other.losing, other.better, other.worse) == (0, 0, 0, 0)
+    assert (other.worse_by_chance, other.losing_by_chance) == (0.0, 0.0)
+    assert (other.gain, other.low, other.high) == (0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "log_loss", "auc"])
+def test_changing_the_order_of_runs_changes_signs(runs, metric):
+    one, *_ = compared(runs / "fedmgda+", runs / "alone", metric=metric).against
+    other, *_ = compared(runs / "alone", runs / "fedmgda+", metric=metric).against
+    assert (one.gaining, one.losing) == (other.losing, other.gaining)
+    assert (one.better, one.worse) == (other.worse, other.better)
+    assert one.gain == pytest.approx(-other.gain)
+    for mine, theirs in zip(one.clients, other.clients, strict=True):
+        assert mine.gain == pytest.approx(-theirs.gain, nan_ok=True)
+        assert mine.p_worse == pytest.approx(theirs.p_better, nan_ok=True)
+        assert mine.low == pytest.approx(-theirs.high, nan_ok=True)
+
+
+def test_relabelling_the_clients_permutes_the_lines(runs, monkeypatch):
+    from fedmgda.experiments import _compare  # noqa: PLC0415
+
+    before = compared(runs).against[1]
+    order = np.array([2, 0, 3, 1])
+
+    def relabelled(paths):
+        sides, notes = open_sides(paths)
+        return [
+            replace(
+                side,
+                clients=order[side.clients],
+                names=tuple(side.names[i] for i in np.argsort(order)),
+            )
+            for side in sides
+        ], notes
+
+    monkeypatch.setattr(_compare, "open_sides", relabelled)
+    after = compared(runs).against[1]
+    assert (after.gaining, after.losing, after.worse) == (
+        before.gaining, before.losing, before.worse,
+    )  # fmt: skip
+    by_name = {client.client: client for client in after.clients}
+    assert [by_name[client.client] for client in before.clients] == list(before.clients)
+
+
+def test_the_constant_predictor_has_no_ranks_and_the_majority(runs):
+    (side, *_), _ = open_sides([runs / "fedavg"])
+    constant = constant_side(side)
+    assert measure("auc", constant.answers) == 0.5
+    assert measure("recall", constant.answers) == 0.0
+    share = np.mean(side.answers.targets != side.answers.positive)
+    assert measure("accuracy", constant.answers) == share
+
+
+def test_values_and_intervals_are_those_of_the_rows(runs):
+    found = compared(runs)
+    for run, path in zip(found.runs, ("fedmgda+", "fedavg", "alone", "pooled"), strict=False):
+        known = [client.metrics["accuracy"] for client in open_run(runs / path).clients]
+        assert list(run.clients) == pytest.approx(known)
+        assert all(
+            low <= value <= high for low, value, high in zip(run.low, known, run.high, strict=True)
+        )
+        assert run.worst == min(known)
+    mine = found.against[1]
+    gains = np.array(found.runs[0].clients) - np.array(found.runs[2].clients)
+    assert [client.gain for client in mine.clients] == pytest.approx(gains)
+    assert mine.losing == (gains < 0).sum()
+
+
+def test_only_the_run_that_was_asked_for(runs):
+    assert [other.name for other in compared(runs, against="alone").against] == ["alone"]
+    assert [other.name for other in compared(runs, against="constant").against] == ["constant"]
+    with pytest.raises(SpecError, match="There is no run 'alon' to compare with; did you mean"):
+        compared(runs, against="alon")
+
+
+def test_a_regression_is_compared_in_units(tmp_path):
+    data = write_table(tmp_path / "rows.csv", task="values")
+    table = {"data": data, "model": {}}
+    mine = finished_run(tmp_path / "a", **table).path
+    finished_run(tmp_path / "b", rule={"name": "fedavg"}, **table)
+    found = compared(mine, tmp_path / "b")
+    assert found.metric == "rmse"
+    assert found.positive is None
+    assert found.runs[0].pooled == pytest.approx(open_run(mine).summary.metrics.pooled["rmse"])
+    gain = found.runs[1].pooled - found.runs[0].pooled  # less error is a gain
+    assert found.against[0].gain == pytest.approx(gain)
+
+
+def test_seeds_are_compared_one_by_one_and_together(tmp_path):
+    for seed in (0, 1):
+        for name in ("fedavg", "fedmgda+"):
+            path = tmp_path / f"{name}_seed={seed}"
+            finished_run(path, seed=seed, rule={"name": name}, clients={"per_round": 4})
+    found = compared(tmp_path, metric="log_loss")
+    assert [run.name for run in found.runs] == ["fedmgda+", "fedavg", "constant"]
+    assert found.runs[0].seeds == found.against[0].seeds == (0, 1)
+    single = [
+        compared(tmp_path / f"fedmgda+_seed={s}", tmp_path / f"fedavg_seed={s}", metric="log_loss")
+        for s in (0, 1)
+    ]
+    for place, client in enumerate(found.against[0].clients):
+        each = tuple(one.against[0].clients[place].gain for one in single)
+        assert client.by_seed == each
+        assert client.gain == pytest.approx(np.mean(each))
+    assert found.against[0].losing_by_seed == tuple(one.against[0].losing for one in single)
+    assert "gain over fedavg seed=1" in comparison_csv(found)
+
+
+def test_runs_on_other_rows_or_other_data_are_refused(tmp_path):
+    mine = finished_run(tmp_path / "a").path
+    finished_run(tmp_path / "b", seed=1)
+    with pytest.raises(DataError, match=r"a and .*b were not tested on the same rows; compare"):
+        compared(mine, tmp_path / "b")
+    finished_run(tmp_path / "c", data={"name": "quadratics"}, model={}, clients={})
+    with pytest.raises(DataError, match="were not made from the same data, or it was split"):
+        compared(mine, tmp_path / "c")
+
+
+def test_what_has_nothing_to_compare_is_said(tmp_path):
+    with pytest.raises(DataError, match="holds no run"):
+        compared(tmp_path)
+    mine = finished_run(tmp_path / "runs" / "a").path
+    stopped_run(tmp_path / "runs" / "b")
+    with pytest.raises(DataError, match=r"b is not finished \(fedmgda resume .* goes on with it\)"):
+        compared(mine, tmp_path / "runs" / "b")
+    found = compared(tmp_path / "runs")
+    assert [other.name for other in found.against] == ["constant"]
+    assert "is not finished" in found.notes[0]
+    finished_run(tmp_path / "c", records={"predictions": False})
+    with pytest.raises(DataError, match="keeps no predictions"):
+        compared(mine, tmp_path / "c")
+
+
+@pytest.mark.parametrize(
+    ("metric", "sentence"),
+    [("acuracy", "did you mean 'accuracy'"), ("rmse", "'rmse' is no metric of a classification")],
+)
+def test_a_metric_that_there_is_not_is_refused(runs, metric, sentence):
+    with pytest.raises(SpecError, match=sentence):
+        compared(runs, metric=metric)
+
+
+def test_attackers_do_not_count(tmp_path):
+    attack = {"name": "scale-update", "clients": [2]}
+    for name in ("fedavg", "fedmgda+"):
+        finished_run(tmp_path / name, rule={"name": name}, attack=attack)
+    found = compared(tmp_path)
+    assert found.rows[2] == 0
+    assert np.isnan(found.against[0].clients[2].gain)
+    assert min(found.rows[i] for i in (0, 1, 3)) > 0
+
+
+def test_table_and_json_say_the_same(runs):
+    found = compared(runs)
+    rows = list(csv.DictReader(io.StringIO(comparison_csv(found))))
+    told = json.loads(to_json(found))
+    assert [row["client"] for row in rows] == told["clients"]
+    assert [int(row["test_rows"]) for row in rows] == told["rows"]
+    alone = next(other for other in told["against"] if other["name"] == "alone")
+    for row, client in zip(rows, alone["clients"], strict=True):
+        assert float(row["gain over alone"]) == client["gain"]
+        assert row["gain over alone beyond_chance"] == (client["beyond_chance"] or "")
+
+
+def test_comparing_twice_says_the_same(runs):
+    assert to_json(compared(runs)) == to_json(compared(runs))
