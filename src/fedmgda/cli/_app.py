@@ -24,6 +24,7 @@ from fedmgda.experiments import (
     Collection,
     Interrupted,
     RunFolder,
+    Settled,
     Spec,
     execute,
     open_run,
@@ -33,6 +34,7 @@ from fedmgda.experiments import (
     refuse_code,
     refuse_inert_decay,
     resolve,
+    settle,
     to_json,
     to_toml,
     with_overrides,
@@ -118,12 +120,16 @@ def run(
     refuse_inert_decay(spec)
     if no_code:
         refuse_code(spec)
+    settled = settle(spec)
+    spec = settled.spec
     if dry_run:
         out.print(to_toml(spec), markup=False, highlight=False, end="", soft_wrap=True)
         return
     if not as_json:
         err.print(to_toml(spec), markup=False, highlight=False, style="dim")
-    _carry_on(RunFolder.create(folder or Path("runs") / spec_path.stem, spec), as_json=as_json)
+    _carry_on(
+        RunFolder.create(folder or Path("runs") / spec_path.stem, spec), settled, as_json=as_json
+    )
 
 
 @app.command()
@@ -176,12 +182,12 @@ def demo(
     run_demo(folder, jobs, as_json=as_json)
 
 
-def _carry_on(folder: RunFolder, *, as_json: bool) -> None:
+def _carry_on(folder: RunFolder, settled: Settled | None = None, *, as_json: bool) -> None:
     if folder.done:
         open_run(folder.path).check()
         say(err, f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
-        watch_run(execute(folder), quiet=as_json)
+        watch_run(execute(folder, settled=settled), quiet=as_json)
     summary = open_run(folder.path).summary
     if as_json:
         out.print_json(to_json(summary))

@@ -20,9 +20,17 @@
 """
 
 from fedmgda.clients._block import gather
+from fedmgda.clients._class_weights import ClassWeights
 from fedmgda.clients._own_functions import check_own_functions
 from fedmgda.clients._pool import ClientPool
 from fedmgda.clients._single_client import train_client
 from fedmgda.clients._training import LocalTraining
 
-__all__ = ["ClientPool", "LocalTraining", "check_own_functions", "gather", "train_client"]
+__all__ = [
+    "ClassWeights",
+    "ClientPool",
+    "LocalTraining",
+    "check_own_functions",
+    "gather",
+    "train_client",
+]

@@ -14,9 +14,10 @@ from fedmgda.data._catalogue import (
     verify,
 )
 from fedmgda.data._check_federation import check_federation
+from fedmgda.data._curvature import loss_curvatures
 from fedmgda.data._dataset import Dataset, Settings
 from fedmgda.data._dirichlet import dirichlet_partition, quantity_skew_partition
-from fedmgda.data._facts import data_facts
+from fedmgda.data._facts import data_facts, target_sums
 from fedmgda.data._federate import LocalSplit, federate, split_locally
 from fedmgda.data._federated import Examples, FederatedData, Pixels, Split
 from fedmgda.data._fingerprint import fingerprint
@@ -128,6 +129,7 @@ __all__ = [
     "load_shakespeare",
     "load_table",
     "load_writers",
+    "loss_curvatures",
     "make_encoder",
     "make_table",
     "natural_partition",
@@ -144,6 +146,7 @@ __all__ = [
     "statistics_of",
     "sums_of",
     "synthetic_federation",
+    "target_sums",
     "texts_of",
     "verify",
 ]

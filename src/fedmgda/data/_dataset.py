@@ -41,6 +41,11 @@ class Dataset:
         local_splits: The values of `local_split` that mean something for it.
         participation: The share of clients that take part in a round by default.
         per_round: Or their number.
+        most_per_round: Or their number unless there are fewer, which takes the data to know.
+        client_lr: The step of a client by default; "auto" where the model is one of ours whose
+            curvature the data tells.
+        schedule: The server's step by default, for rules that take updates at unit length.
+        select: By what the best round is chosen by default; None keeps the last one.
         origin: Where its official files come from; None if there is nothing to fetch or import.
         default_partition: The partition for the keys that are given, where it depends on them.
         defaults: Further settings by default, where they depend on those that are given.
@@ -61,6 +66,10 @@ class Dataset:
     local_splits: tuple[str, ...] = ("shuffled", "tail")
     participation: float | None = None
     per_round: int | None = None
+    most_per_round: int | None = None
+    client_lr: float | Literal["auto"] = 0.1
+    schedule: Literal["decay", "median-norm"] = "decay"
+    select: Literal["loss", "accuracy"] | None = None
     origin: Origin | None = None
     default_partition: Callable[[Settings], str] | None = None
     defaults: Callable[[Settings], Settings] | None = None

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fedmgda.data._federated import FederatedData
     from fedmgda.values import Tensor
 
-__all__ = ["data_facts"]
+__all__ = ["data_facts", "target_sums"]
 
 _SPLITS: tuple[Split, ...] = get_args(Split)
 
@@ -38,7 +38,7 @@ def data_facts(data: FederatedData, layout: tuple[Tensor, ...] = ()) -> ClientFa
         num_classes=data.num_classes,
         class_names=data.class_names,
         encoder=_encoder_table(data),
-        target_sums=_target_sums(data),
+        target_sums=target_sums(data),
     )
 
 
@@ -50,7 +50,8 @@ def _encoder_table(data: FederatedData) -> dict[str, Any] | None:
     return None if encoder is None else asdict(encoder)
 
 
-def _target_sums(data: FederatedData) -> Vector:
+def target_sums(data: FederatedData) -> Vector:
+    """Return how many training rows each class has; of numbers count, sum and sum of squares."""
     targets = data.targets[np.concatenate([np.empty(0, np.int64), *data.train])]
     if data.num_classes is not None:
         return np.bincount(targets, minlength=data.num_classes).astype(np.float64)

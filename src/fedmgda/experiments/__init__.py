@@ -27,6 +27,7 @@ from fedmgda.experiments._rows import (
     TimingRow,
 )
 from fedmgda.experiments._run import Progress, execute
+from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
@@ -61,6 +62,7 @@ __all__ = [
     "RunScore",
     "RunState",
     "Scores",
+    "Settled",
     "Spec",
     "Summary",
     "TimingRow",
@@ -83,6 +85,7 @@ __all__ = [
     "refuse_inert_decay",
     "resolve",
     "run_folders",
+    "settle",
     "to_json",
     "to_table",
     "to_toml",

@@ -164,12 +164,12 @@ class _Alone:
         """Return the best model of a client by its own validation rows, where one is selected."""
         wanted, size = self._spec.evaluation, self._clients.facts.sizes["validation"][client]
         due = wanted.is_due(server.round_num, self._spec.rounds)
-        if wanted.select is None or not due or not size:
+        if wanted.measure is None or not due or not size:
             return best
         found = self._clients.evaluate(server.model, (client,), "validation")
-        score = validation_score(found, (), wanted.select)
+        score = validation_score(found, (), wanted.measure)
         latest = Selected(round_num=server.round_num, score=score, model=server.model)
-        return select(best, latest, wanted.select)
+        return select(best, latest, wanted.measure)
 
     def _row(self, round_num: int) -> EvaluationRow:
         """Return how every client is served: by its own model, or not yet."""

@@ -11,6 +11,7 @@ import numpy as np
 from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
 from fedmgda.attacks import ATTACKS, Attack, attack_options, under_attack
+from fedmgda.experiments._class_weights import class_weights
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._participants import clients_per_round
 from fedmgda.experiments._rule_options import rule_options
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 
     from torch import nn
 
+    from fedmgda._types import Vector
     from fedmgda.clients import ClientPool, LocalTraining
     from fedmgda.data import FederatedData
-    from fedmgda.experiments._spec import AttackSpec, ServerSpec, Spec
-    from fedmgda.values import Clients
+    from fedmgda.experiments._spec import AttackSpec, ClientsSpec, ServerSpec, Spec
+    from fedmgda.values import Annealed, Clients
 
 __all__ = [
     "build_attack",
@@ -97,7 +99,7 @@ def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
             "Training needs torch; install it with: pip install 'fedmgda[sim]'."
         ) from error
     build = build_model(spec, data)
-    clients, training = spec.clients, build_training(spec)
+    clients, training = spec.clients, build_training(spec, class_weights(spec, data))
     check_fit(build, data, training, f"model.name = {spec.model.name!r}")
     attack = build_attack(spec.attack)
     return ClientPool(
@@ -114,9 +116,14 @@ def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
     )
 
 
-def build_training(spec: Spec) -> LocalTraining:
-    """Return what a client does with the model it receives."""
-    from fedmgda.clients import LocalTraining  # noqa: PLC0415 (needs torch)
+def build_training(spec: Spec, weights: Vector | None = None) -> LocalTraining:
+    """Return what a client does with the model it receives.
+
+    Args:
+        spec: The spec.
+        weights: Of shape `(num_classes,)`, by what the loss of each class is multiplied.
+    """
+    from fedmgda.clients import ClassWeights, LocalTraining  # noqa: PLC0415 (needs torch)
 
     clients = spec.clients
     own = {
@@ -124,15 +131,26 @@ def build_training(spec: Spec) -> LocalTraining:
         for name in ("loss", "optimizer")
         if (entry := getattr(clients, name)) is not None
     }
+    if weights is not None:
+        own["loss"] = ClassWeights(tuple(weights.tolist()))
     return LocalTraining(
         local_epochs=clients.local_epochs,
         batch_size=None if clients.batch_size == "full" else clients.batch_size,
-        client_lr=clients.client_lr,
+        client_lr=_client_lr(clients),
         momentum=clients.momentum or 0.0,
         mu=clients.mu or 0.0,
         prox_convention=clients.prox_convention or "half",
         **own,
     )
+
+
+def _client_lr(clients: ClientsSpec) -> float | Annealed:
+    if clients.client_lr is None or isinstance(clients.client_lr, str):
+        raise SpecError(
+            f"clients.client_lr = {clients.client_lr!r} is told by data, and there is none here; "
+            "give a number."
+        )
+    return clients.client_lr
 
 
 def build_attack(spec: AttackSpec) -> Attack | None:
@@ -212,7 +230,7 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
 
 def _schedule(spec: ServerSpec, rounds: int) -> Schedule:
     match spec.schedule:
-        case "decay":
+        case "decay" | None:
             return PaperDecay(server_lr=spec.lr, decay=spec.decay, num_rounds=rounds)
         case "harmonic":
             return Harmonic(curvature=spec.curvature or 1.0)

@@ -27,7 +27,7 @@ def inert_decay(spec: Spec) -> str | None:
     if server.schedule != "decay":
         return (
             f"server.decay = {server.decay:g} does not apply to server.schedule = "
-            f"{server.schedule!r}; leave one of them out."
+            f"{server.schedule!r}; leave it out, or set server.schedule to 'decay'."
         )
     if spec.rounds <= _STAIR:
         return (

@@ -73,9 +73,14 @@ def resolve_model(model: ModelSpec, data: DataSpec) -> ModelSpec:
 
 
 def default_clients(data: DataSpec) -> Mapping[str, Any]:
-    """Return who takes part in a round unless the spec says so."""
-    dataset = find_dataset(data.name or "")
-    return {"participation": dataset.participation, "per_round": dataset.per_round}
+    """Return who takes part in a round unless the spec says so.
+
+    Nobody yet where the number of clients decides it and takes the data to know.
+    """
+    dataset, per_round = find_dataset(data.name or ""), None
+    if dataset.most_per_round is not None and data.num_clients is not None:
+        per_round = min(dataset.most_per_round, data.num_clients)
+    return {"participation": dataset.participation, "per_round": dataset.per_round or per_round}
 
 
 def _check(data: DataSpec, dataset: Dataset) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
 from fedmgda.attacks import ATTACKS, attack_options
+from fedmgda.data import find_dataset
 from fedmgda.experiments._baselines import as_baseline
 from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
@@ -15,6 +16,7 @@ from fedmgda.experiments._official import check_official
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
 from fedmgda.experiments._rule_options import resolve_rule
 from fedmgda.experiments._scores import check_metrics
+from fedmgda.experiments._step_sizes import resolve_server, resolve_steps
 from fedmgda.experiments._validation import check_patience
 from fedmgda.rules import PRESETS
 
@@ -34,8 +36,9 @@ def resolve(spec: Spec) -> Spec:
     preset = PRESETS.get(spec.rule.name)
     released = spec.compat == "released-code"
     data = resolve_data(spec)
+    model = resolve_model(spec.model, data)
     clients = replace(
-        resolve_participation(spec.clients, data),
+        resolve_steps(resolve_participation(spec.clients, data), data, model),
         # An optimiser of the user's own brings its momentum with it.
         momentum=_first(
             spec.clients.momentum, 0.5 if released and spec.clients.optimizer is None else 0.0
@@ -50,16 +53,18 @@ def resolve(spec: Spec) -> Spec:
         offset=_first(spec.evaluation.offset, 1 if released else 0),
         last=_first(spec.evaluation.last, not released),
         global_test=spec.evaluation.global_test or None,
+        select=_first(spec.evaluation.select, find_dataset(data.name or "").select),
         metrics=_first(spec.evaluation.metrics, "auto" if data.name == "table" else None),
     )
     resolved = replace(
         spec,
         data=data,
-        model=resolve_model(spec.model, data),
+        model=model,
         clients=clients,
         rule=resolve_rule(spec.rule),
         attack=_resolve_attack(spec.attack),
         evaluation=evaluation,
+        server=resolve_server(spec.server, spec.rule.name, data),
     )
     _check(resolved)
     if preset is not None:

@@ -58,7 +58,9 @@ def rule_options(spec: Spec, clients: Clients | None = None) -> dict[str, Any]:
     if rule.constraints is not None:
         options["constraints"] = tuple(_constraint(c, clients) for c in rule.constraints)
     if spec.rule.name == "q-fedavg":
-        options["client_lr"] = spec.clients.client_lr
+        # Any step will do for the checks that come before the data has told it.
+        known = spec.clients.client_lr not in {None, "auto"}
+        options["client_lr"] = spec.clients.client_lr if known else 1.0
         options["batch_size"] = (
             None if spec.clients.batch_size == "full" else spec.clients.batch_size
         )

@@ -31,6 +31,7 @@ from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SU
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._validation import (
     check_validation,
@@ -59,7 +60,11 @@ _STALLS_KEPT = 4  # stalled rounds whose whole Gram matrix is kept: enough to se
 
 
 def execute(
-    folder: RunFolder, clients: Clients | None = None, rule: Rule | None = None
+    folder: RunFolder,
+    clients: Clients | None = None,
+    rule: Rule | None = None,
+    *,
+    settled: Settled | None = None,
 ) -> Iterator[Progress]:
     """Carry a run from where it stands to its end; a finished run has nothing to yield.
 
@@ -68,6 +73,7 @@ def execute(
         clients: Who trains and evaluates; then no data is read here, and nothing is known of it
             but what the clients say. None builds the pool that the spec describes.
         rule: The rule, where the caller has it; None builds the one that the spec describes.
+        settled: What `settle` made of the spec; data that it read is not read again.
 
     Raises:
         Interrupted: After SIGINT or SIGTERM; the folder can be resumed.
@@ -87,7 +93,11 @@ def execute(
             spec = carried_out(spec, clients.num_clients)
             yield from _carry_out(folder, spec, clients, rule, _Here())
             return
-        data, notes = build_data(spec)
+        # Where nobody has settled the spec, it is settled here and the folder keeps it as it is.
+        settled = settled or settle(spec)
+        spec, notes, data = settled.spec, settled.notes, settled.data
+        if data is None:
+            data, notes = build_data(spec)
         spec = with_client_ids(spec, data.client_names, data.num_clients)
         spec = carried_out(spec, data.num_clients)
         with _pool(spec, data) as pool, official_test(spec, pool) as official:
@@ -292,9 +302,9 @@ class _Run:
             gradients = self._clients.gradients(server.model, evaluation.client_ids)
             residual = pareto_residual(gradients.updates) if gradients.client_ids else None
             row = replace(row, pareto_residual=residual)
-        if wanted.select:
+        if wanted.measure:
             held_back = self._evaluated(server.model, "validation")
-            score = validation_score(held_back, self._malicious, wanted.select)
+            score = validation_score(held_back, self._malicious, wanted.measure)
             row = replace(row, validation_score=score if math.isfinite(score) else None)
         return row
 

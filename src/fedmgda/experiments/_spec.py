@@ -97,13 +97,14 @@ class ClientsSpec:
     per_round: int | None = _number(None, low=1)
     local_epochs: int = _number(1, low=1)
     batch_size: int | Literal["full"] = _number(10, low=1)
-    client_lr: float | Annealed = _number(0.1, above=0.0)
+    client_lr: float | Literal["auto"] | Annealed | None = _number(None, above=0.0)
     momentum: float | None = _number(None, low=0.0, below=1.0)
     mu: float | None = _number(None, low=0.0)
     prox_convention: Literal["half", "full"] | None = None
     reported_loss: Literal["before", "during"] | None = None
     path: Literal["auto", "torch", "compiled"] = "auto"
     only: tuple[str, ...] | tuple[int, ...] | None = None
+    class_weights: Literal["balanced"] | dict[str, Any] | None = None
     loss: str | None = _one_of((), entry=True)
     optimizer: str | None = _one_of((), entry=True)
 
@@ -146,7 +147,7 @@ class ServerSpec:
 
     lr: float = _number(1.0, above=0.0)
     decay: float = _number(1.0, low=0.0)
-    schedule: Literal["decay", "harmonic", "median-norm"] = "decay"
+    schedule: Literal["decay", "harmonic", "median-norm"] | None = None
     curvature: float | None = _number(None, above=0.0)
 
 
@@ -181,10 +182,15 @@ class EvaluationSpec:
     improved: bool = True
     improved_every: int = _number(1, low=1)
     pareto: bool = False
-    select: Literal["loss", "accuracy"] | None = None
+    select: Literal["loss", "accuracy", "last"] | None = None
     patience: int | None = _number(None, low=1)
     global_test: bool | None = None
     metrics: Literal["auto"] | tuple[str, ...] | None = None
+
+    @property
+    def measure(self) -> Literal["loss", "accuracy"] | None:
+        """By what the model is selected that is kept; None keeps the last one."""
+        return None if self.select == "last" else self.select
 
     def is_due(self, round_num: int, rounds: int) -> bool:
         """Tell whether all users are evaluated after a round of so many; 0 is the initial model."""

@@ -25,6 +25,7 @@ from fedmgda._text import nearest_names
 from fedmgda.experiments._overrides import override_patches, refuse_ignored
 from fedmgda.experiments._parse import parse, suggest
 from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._settle import settle_all
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._toml import merged, to_toml
 
@@ -77,9 +78,10 @@ def plan_sweep(
     _check_sweep(reduce(merged, patches, table))
     tables = _tables(reduce(merged, patches, table), rows)
     refuse_ignored(patches, lambda changed: _tables(reduce(merged, changed, table), rows))
+    specs = settle_all([resolve(parse(Spec, run)) for _, run in tables])
     runs = [
-        PlannedRun(cell=cell, seed=run["seed"], spec=resolve(parse(Spec, run)))
-        for cell, run in tables
+        PlannedRun(cell=cell, seed=run["seed"], spec=spec)
+        for (cell, run), spec in zip(tables, specs, strict=True)
     ]
     _refuse_twins(runs)
     return runs

@@ -35,7 +35,7 @@ __all__ = [
 
 def check_patience(evaluation: EvaluationSpec) -> None:
     """Refuse a patience that nothing would be measured for."""
-    if evaluation.patience is not None and evaluation.select is None:
+    if evaluation.patience is not None and evaluation.measure is None:
         raise SpecError(
             f"evaluation.patience = {evaluation.patience} needs evaluation.select, 'loss' or "
             "'accuracy': the validation score that must get better."
@@ -50,7 +50,7 @@ def check_validation(
     Raises:
         SpecError: If there are no validation examples, or no accuracy of what is predicted.
     """
-    measure = evaluation.select
+    measure = evaluation.measure
     if measure == "accuracy" and facts.num_classes is None:
         raise SpecError("evaluation.select = 'accuracy' does not go with a regression; use 'loss'.")
     if measure is not None and not np.delete(facts.sizes["validation"], list(malicious)).any():
@@ -85,10 +85,10 @@ def select_model(
     Raises:
         SpecError: If the initial model has no accuracy to be selected by.
     """
-    if spec.select is None or row is None:
+    if spec.measure is None or row is None:
         return best
     score = row.validation_score
-    if best is None and score is None and spec.select == "accuracy":
+    if best is None and score is None and spec.measure == "accuracy":
         raise SpecError(
             "evaluation.select = 'accuracy' finds no accuracy of the initial model on validation "
             "examples; use 'loss'."
@@ -98,12 +98,12 @@ def select_model(
         score=math.nan if score is None else score,
         model=server.model,
     )
-    return select(best, candidate, spec.select)
+    return select(best, candidate, spec.measure)
 
 
 def last_round(spec: Spec, evaluations: Sequence[EvaluationRow]) -> int:
     """Return the round after which a run ends that was evaluated like this: early, or the last."""
-    measure, patience = spec.evaluation.select, spec.evaluation.patience
+    measure, patience = spec.evaluation.measure, spec.evaluation.patience
     if measure is None or patience is None:
         return spec.rounds
     scores = (

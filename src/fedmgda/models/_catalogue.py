@@ -41,6 +41,7 @@ class ModelRecord:
             and the options.
         options: Keys of the spec's `model` table that apply, with their defaults.
         keywords: Those of the options that the function takes by name.
+        auto_lr: Whether the mean square of its inputs tells a step size: it has affine layers only.
     """
 
     summary: str
@@ -48,6 +49,7 @@ class ModelRecord:
     arguments: Callable[[int, int, Mapping[str, Any]], tuple[Any, ...]] = _outputs
     options: Mapping[str, Any] = field(default_factory=dict)
     keywords: tuple[str, ...] = ()
+    auto_lr: bool = False
 
     def factory(
         self, inputs: int, outputs: int, given: Mapping[str, Any]
@@ -72,11 +74,17 @@ MODELS: Mapping[str, ModelRecord] = {
         function="mlp",
         arguments=_sizes,
         options={"hidden": (32,)},
+        auto_lr=True,
     ),
     "logistic": ModelRecord(
-        summary="multinomial logistic regression", function="linear", arguments=_both
+        summary="multinomial logistic regression",
+        function="linear",
+        arguments=_both,
+        auto_lr=True,
     ),
-    "linear": ModelRecord(summary="linear regression", function="linear", arguments=_both),
+    "linear": ModelRecord(
+        summary="linear regression", function="linear", arguments=_both, auto_lr=True
+    ),
     "cifar-cnn": ModelRecord(summary="the paper's network for CIFAR-10", function="cifar_cnn"),
     "fmnist-cnn": ModelRecord(
         summary="the paper's network for Fashion-MNIST",

@@ -85,7 +85,7 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
         table["rounds"] = setting.rounds
     runs = plan_sweep(table, setting.changes, setting.rows)
     for planned in runs:
-        if (measure := planned.spec.evaluation.select) is not None:
+        if (measure := planned.spec.evaluation.measure) is not None:
             raise SpecError(
                 f"evaluation.select = {measure!r} does not apply to a study of the paper, which "
                 "reports the last model; leave it out."

@@ -35,7 +35,8 @@ def test_every_data_set_is_described(dataset):
 
 
 def test_every_data_set_says_who_takes_part_once(dataset):
-    assert (dataset.participation is None) != (dataset.per_round is None)
+    said = (dataset.participation, dataset.per_round, dataset.most_per_round)
+    assert sum(value is not None for value in said) == 1
 
 
 def test_every_default_is_one_that_may_be_given(dataset):
