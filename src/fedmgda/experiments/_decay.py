@@ -24,7 +24,7 @@ def inert_decay(spec: Spec) -> str | None:
     server = spec.server
     if server.decay in {0.0, 1.0}:
         return None
-    if server.schedule != "decay":
+    if server.schedule not in {None, "decay"}:  # None will be the decay, where a table says nothing
         return (
             f"server.decay = {server.decay:g} does not apply to server.schedule = "
             f"{server.schedule!r}; leave it out, or set server.schedule to 'decay'."
