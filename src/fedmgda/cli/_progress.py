@@ -19,7 +19,7 @@ from rich.progress import (
 from fedmgda.cli._console import err, say
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from fedmgda.experiments import Collection, EvaluationRow, JobState, Progress
 
@@ -28,8 +28,16 @@ __all__ = ["leave_if_failed", "watch_jobs", "watch_run"]
 _EVERY = 5.0  # seconds between plain lines
 
 
-def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
-    """Follow one run to its end."""
+def watch_run(
+    steps: Iterator[Progress], *, quiet: bool, begin: Callable[[Progress], None] | None = None
+) -> None:
+    """Follow one run to its end.
+
+    Args:
+        steps: The run.
+        quiet: Whether nothing is shown but notes.
+        begin: Is called once, when the data has been read and the initial model tested.
+    """
     with _bar("{task.fields[news]}", quiet=quiet) as bar:
         task, improved, last = None, None, time.monotonic()
         with closing(_as_generator(steps)):
@@ -37,6 +45,8 @@ def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
                 for note in progress.notes:
                     say(err, f"[yellow]Note:[/] {escape(note)}")
                 if task is None:
+                    if begin is not None and not quiet:
+                        begin(progress)
                     task = bar.add_task("round", total=progress.rounds, news="")
                 if progress.row is not None and progress.row.improved is not None:
                     improved = progress.row.improved
@@ -66,9 +76,11 @@ def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobSta
                 if state.finished:  # it may have ended early
                     done[state.index] = totals[state.index]
             else:
+                # A baseline has another number of rounds than its spec, or counts clients.
+                totals[state.index] = state.rounds or totals[state.index]
                 done[state.index] = state.round_num
             news = f"{finished} of {len(totals)} runs finished"
-            bar.update(task, completed=sum(done), news=news)
+            bar.update(task, total=sum(totals), completed=sum(done), news=news)
             if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                 last = time.monotonic()
                 say(err, f"round {sum(done)} of {sum(totals)}: {news}")

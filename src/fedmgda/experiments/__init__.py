@@ -13,6 +13,7 @@ from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._plan_comparison import plan_comparison
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
@@ -36,11 +37,14 @@ from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
+from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
     "Against",
     "ClientGain",
+    "ClientLine",
     "ClientResult",
     "Collection",
     "Comparison",
@@ -64,10 +68,12 @@ __all__ = [
     "Scores",
     "Settled",
     "Spec",
+    "Stalls",
     "Summary",
     "TimingRow",
     "TrainedModel",
     "Training",
+    "Verdict",
     "build_data",
     "cells",
     "compare_runs",
@@ -79,6 +85,7 @@ __all__ = [
     "merged",
     "open_run",
     "parse",
+    "plan_comparison",
     "plan_sweep",
     "read_toml",
     "refuse_code",
@@ -91,4 +98,5 @@ __all__ = [
     "to_toml",
     "train",
     "with_overrides",
+    "worst_clients",
 ]
