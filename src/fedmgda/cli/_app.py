@@ -14,6 +14,7 @@ from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, out
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._init import init
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
@@ -54,6 +55,7 @@ app = typer.Typer(
 
 data_app.command()(plot)
 app.add_typer(data_app, name="data")
+app.command()(init)
 app.command()(predict)
 app.command()(reproduce)
 app.command()(compare)

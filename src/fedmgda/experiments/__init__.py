@@ -9,6 +9,7 @@ from fedmgda.experiments._compare_csv import comparison_csv
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
+from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
@@ -53,6 +54,7 @@ __all__ = [
     "NamedClient",
     "PlannedRun",
     "Progress",
+    "Proposal",
     "RoundRow",
     "Row",
     "RowPredictions",
@@ -78,6 +80,7 @@ __all__ = [
     "open_run",
     "parse",
     "plan_sweep",
+    "propose_spec",
     "read_toml",
     "refuse_code",
     "resolve",
