@@ -20,6 +20,7 @@ from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
 from fedmgda.cli._reproduce import reproduce
+from fedmgda.cli._run_compare import chosen_seeds, run_compared
 from fedmgda.cli._tables import clients_table, rows_table, summary_table
 from fedmgda.experiments import (
     Collection,
@@ -102,7 +103,7 @@ def about(
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0913, PLR0917 (one for each option)
     spec_path: SpecPath,
     folder: Annotated[
         Path | None, typer.Option("--out", "-o", help="The run folder; runs/NAME if not given.")
@@ -111,6 +112,12 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the resolved spec and stop.")
     ] = False,
+    compare_too: Annotated[
+        bool, typer.Option("--compare", help="Run FedAvg, alone and pooled too, and compare.")
+    ] = False,
+    seeds: Annotated[
+        str | None, typer.Option("--seeds", metavar="N|A-B", help="With --compare: several seeds.")
+    ] = None,
     no_code: NoCode = False,
     as_json: AsJson = False,
 ) -> None:
@@ -118,6 +125,13 @@ def run(
     table = with_overrides(read_toml(spec_path), config or [])
     if "sweep" in table:
         raise SpecError(f"{spec_path} describes many runs; use: fedmgda sweep {spec_path}")
+    if compare_too and not dry_run:
+        path = folder or Path("runs") / spec_path.stem
+        chosen = chosen_seeds(seeds, table)
+        run_compared(path, table, chosen, no_code=no_code, as_json=as_json)
+        return
+    if seeds is not None:
+        raise SpecError("--seeds goes with --compare; for anything else, use fedmgda sweep.")
     spec = resolve(parse(Spec, table))
     if no_code:
         refuse_code(spec)

@@ -66,9 +66,11 @@ def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobSta
                 if state.finished:  # it may have ended early
                     done[state.index] = totals[state.index]
             else:
+                # A baseline has another number of rounds than its spec, or counts clients.
+                totals[state.index] = state.rounds or totals[state.index]
                 done[state.index] = state.round_num
             news = f"{finished} of {len(totals)} runs finished"
-            bar.update(task, completed=sum(done), news=news)
+            bar.update(task, total=sum(totals), completed=sum(done), news=news)
             if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                 last = time.monotonic()
                 err.print(f"round {sum(done)} of {sum(totals)}: {news}")

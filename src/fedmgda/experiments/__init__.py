@@ -13,6 +13,7 @@ from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._plan_comparison import plan_comparison
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
@@ -79,6 +80,7 @@ __all__ = [
     "merged",
     "open_run",
     "parse",
+    "plan_comparison",
     "plan_sweep",
     "propose_spec",
     "read_toml",

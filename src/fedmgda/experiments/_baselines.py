@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda._errors import SpecError
+from fedmgda.data import find_dataset
 from fedmgda.experiments._spec import AttackSpec, RuleSpec, ServerSpec
 from fedmgda.federation import Federation, UniformSampler, cohort_size
 from fedmgda.rules import FedAvg
@@ -59,8 +60,7 @@ def carried_out(spec: Spec, num_clients: int) -> Spec:
     if spec.baseline is None:
         return spec
     clients = spec.clients
-    per_round = clients.per_round or cohort_size(clients.participation or 1.0, num_clients)
-    share = min(1.0, per_round / num_clients)
+    share = min(1.0, _per_round(spec, num_clients) / num_clients)
     if clients.only is not None:
         # Who is named takes part in every round, and is what the federation trains on.
         share = 1.0 if spec.baseline == "alone" else len(clients.only) / num_clients
@@ -72,6 +72,14 @@ def carried_out(spec: Spec, num_clients: int) -> Spec:
         evaluation = replace(evaluation, improved=False)
         clients = replace(clients, reported_loss="during")
     return replace(spec, rounds=rounds, evaluation=evaluation, clients=clients)
+
+
+def _per_round(spec: Spec, num_clients: int) -> int:
+    clients = spec.clients
+    if clients.per_round is None and clients.participation is None:
+        # A spec that was not settled means what settling it would have put there.
+        return find_dataset(spec.data.name or "").most_per_round or num_clients
+    return clients.per_round or cohort_size(clients.participation or 1.0, num_clients)
 
 
 def lone_federation(spec: Spec, clients: Clients, client: int = 0) -> Federation:

@@ -25,10 +25,11 @@ _PATIENCE = 30.0  # seconds a run gets to write its checkpoint after it was aske
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobState:
-    """News of one run: so many rounds done, or why it ended early."""
+    """News of one run: so many of its rounds done, or why it ended early."""
 
     index: int
     round_num: int = 0
+    rounds: int = 0
     finished: bool = False
     error: str | None = None
     exit_code: int = 0
@@ -100,7 +101,8 @@ def _work(connection: Connection, index: int, path: Path) -> None:
 def _states(index: int, path: Path) -> Iterator[JobState]:
     try:
         for progress in execute(RunFolder.open(path)):
-            yield JobState(index=index, round_num=progress.round_num)
+            done, rounds = progress.round_num, progress.rounds
+            yield JobState(index=index, round_num=done, rounds=rounds)
         yield JobState(index=index, finished=True)
     except FedmgdaError as error:
         yield JobState(index=index, error=str(error), exit_code=error.exit_code)

@@ -154,10 +154,8 @@ class Run:
         self.path = path
         content = self._read(SPEC, _SMALL)
         if content is None:
-            if run_folders(path):
-                raise DataError(
-                    f"{path} holds a sweep; the same fedmgda sweep command goes on with it."
-                )
+            if inside := run_folders(path):
+                raise DataError(_several(path, inside))
             raise DataError(f"{path} holds no run: there is no {SPEC} in it.")
         self.spec = parse(Spec, parse_toml(content, path / SPEC))
         self.environment = self._environment()
@@ -419,3 +417,14 @@ class Run:
 
     def _read(self, name: str, limit: int) -> bytes | None:
         return read_file(self.path / name, limit)
+
+
+def _several(path: Path, inside: Sequence[Path]) -> str:
+    """Say what a folder of runs is, and which command goes on with it."""
+    specs = [read_file(folder / SPEC, _SMALL) or b"" for folder in inside]
+    if any(line.startswith(b"baseline =") for spec in specs for line in spec.splitlines()):
+        return (
+            f"{path} holds the runs of a comparison; the same fedmgda run --compare command goes "
+            f"on with it, and fedmgda compare {path} tells who is better off."
+        )
+    return f"{path} holds a sweep; the same fedmgda sweep command goes on with it."

@@ -44,15 +44,19 @@ class PlannedRun:
         cell: What distinguishes it from the others, seed apart: one row of the table.
         seed: Its seed.
         spec: Its resolved spec.
+        folder: The name of its folder, where that is not put together from cell and seed.
     """
 
     cell: Mapping[str, str]
     seed: int
     spec: Spec
+    folder: str | None = None
 
     @property
     def folder_name(self) -> str:
         """A folder name that says what the run is."""
+        if self.folder is not None:
+            return self.folder
         parts = [
             value if key == "variant" else f"{key}={value}" for key, value in self.cell.items()
         ]

@@ -112,3 +112,20 @@ def test_a_run_without_columns_says_so(tmp_path, new, monkeypatch, capsys):
     finished_run(tmp_path / "run")
     assert fedmgda(monkeypatch, tmp_path / "run", new) == 3
     assert "has no encoder of columns" in " ".join(capsys.readouterr().err.split())
+
+
+def test_code_is_refused_where_that_is_asked_for(trained, new, monkeypatch):
+    asked = []
+
+    class Watched:
+        def __init__(self, path):
+            self.path = path
+
+        def model(self, *, allow_code):
+            asked.append(allow_code)
+            return open_run(self.path).model()
+
+    monkeypatch.setattr("fedmgda.cli._predict.open_run", Watched)
+    assert fedmgda(monkeypatch, trained / "classes", new, "--no-code") == 0
+    assert fedmgda(monkeypatch, trained / "classes", new) == 0
+    assert asked == [False, True]

@@ -144,7 +144,9 @@ def test_an_unknown_category_is_zero_in_all_and_counted(runs):
     _, path = runs["classes"]
     model = open_run(path).model()
     rows = {"age": [50.0] * 4, "ward": ["C", "attic", "new", "new"], "höhe": [1e6] * 4}
-    with pytest.warns(UserWarning, match=r"Of the 4 rows .* not trained on, .*: 'ward' \(3 rows\)"):
+    with pytest.warns(
+        UserWarning, match=r"Of the 4 rows .* absent in training .*: 'ward' \(3 rows\)"
+    ):
         found = model.probabilities(rows)
     assert np.array_equal(found[1], found[2])
     with warnings.catch_warnings():

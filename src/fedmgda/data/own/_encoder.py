@@ -203,7 +203,7 @@ def _unknown_notes(table: RawTable, unknown: dict[str, int]) -> tuple[str, ...]:
         for name, count in unknown.items()
     )
     note = (
-        f"Of the {len(table.rows)} rows of {table.name} some have a category the model was not "
-        f"trained on, which counts as none of those it knows: {columns}."
+        f"Of the {len(table.rows)} rows of {table.name} some have a category that was rare or "
+        f"absent in training and counts as none of those the model knows: {columns}."
     )
     return (note,)

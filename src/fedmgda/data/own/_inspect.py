@@ -29,14 +29,15 @@ __all__ = ["ColumnFacts", "ColumnKind", "inspect_column", "inspect_columns"]
 ColumnKind: TypeAlias = Literal["number", "category", "id", "date", "constant", "empty"]
 
 _DATE_SHARE = 0.9
+_LOOKED_AT = 1000
 _FEW_ROWS = 30  # of fewer, most whole numbers are all different
 _NEARLY_ALL = 0.95
 _CODE_DIGITS, _PERHAPS_CODE_DIGITS = 10, 7
 _MANY_CATEGORIES = 50
 _COUNTS = "counts the rows"
 _ID_WORDS = frozenset({
-    "id", "ids", "uid", "pid", "uuid", "guid", "key", "pk", "idx", "index", "rownames", "rownum",
-    "rowid", "serial", "ssn", "unnamed",
+    "id", "ids", "uid", "pid", "uuid", "guid", "key", "pk", "rownames", "rownum", "rowid",
+    "unnamed",
 })  # fmt: skip
 _JOINED_ID = re.compile(
     r"(account|case|claim|client|customer|employee|item|loan|member|object|order|passenger|patient"
@@ -122,12 +123,18 @@ def inspect_column(name: str, raw: RawColumn) -> ColumnFacts:
 def _why_date(known: list[str], numbers: NDArray[np.float64] | None) -> str:
     if numbers is not None:
         return "holds days like 20240131" if are_day_numbers(numbers[np.isfinite(numbers)]) else ""
-    dates = [text for text in known if is_date(text)]
-    return f"holds dates like {dates[0]!r}" if len(dates) >= _DATE_SHARE * len(known) else ""
+    looked_at = _some(known)
+    dates = [text for text in looked_at if is_date(text)]
+    return f"holds dates like {dates[0]!r}" if len(dates) >= _DATE_SHARE * len(looked_at) else ""
+
+
+def _some(texts: list[str]) -> list[str]:
+    """Return at most a thousand of the texts, evenly spread: enough to see how they are written."""
+    return texts[:: -(-len(texts) // _LOOKED_AT) or 1]
 
 
 def _why_id_text(num_rows: int, known: list[str], distinct: list[str]) -> tuple[str, str]:
-    if odd := numbers_in_other_notation(known):
+    if odd := numbers_in_other_notation(_some(known)):
         return "", f"has numbers like {odd[0]!r:.40}"
     if are_identifiers(len(distinct), num_rows) or len(distinct) > MAX_CATEGORIES:
         return f"has {len(distinct)} different texts in {num_rows} rows", ""

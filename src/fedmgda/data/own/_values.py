@@ -127,7 +127,9 @@ def missing_rows(raw: RawColumn) -> NDArray[np.bool_]:
     """Return which values are missing, of shape `(n,)`: empty, NA, NaN, null, none, ?, . or -."""
     if isinstance(raw, np.ndarray):
         return np.isnan(raw)
-    return np.array([value.casefold() in _MISSING for value in raw], dtype=np.bool_)
+    # Of most columns few texts differ, and each is looked at once.
+    gone = {value for value in set(raw) if value.casefold() in _MISSING}
+    return np.array([value in gone for value in raw], dtype=np.bool_)
 
 
 def numbers_of(table: RawTable, name: str) -> NDArray[np.float64] | None:
@@ -156,8 +158,11 @@ def parse_numbers(
     Junk is what is no number below 1e30; it may be infinite.
     """
     missing = missing_rows(raw)
-    typed = isinstance(raw, np.ndarray)
-    numbers = np.array(raw if typed else [_number(value) for value in raw], dtype=np.float64)
+    if isinstance(raw, np.ndarray):
+        numbers = np.array(raw, dtype=np.float64)
+    else:
+        read = {value: _number(value) for value in set(raw)}
+        numbers = np.array([read[value] for value in raw], dtype=np.float64)
     numbers[missing] = np.nan
     return numbers, missing, np.flatnonzero(~missing & ~(np.abs(numbers) < LARGEST))
 

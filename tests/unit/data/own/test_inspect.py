@@ -63,6 +63,7 @@ def test_what_names_rows_is_an_id(name, values):
         ("area", np.round(RNG.normal(1500, 500, ROWS))),
         ("identity_score", RNG.normal(size=ROWS)),
         ("id", RNG.normal(size=ROWS)),  # measurements, whatever they are called
+        ("air_quality_index", RNG.choice(400, ROWS, replace=False)),
         ("store_id", np.arange(ROWS) % 7),
         ("id", range(1, 20)),  # too few to say
         ("year", 1900 + np.arange(ROWS) % 120),

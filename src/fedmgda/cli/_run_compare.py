@@ -1,0 +1,62 @@
+"""A run and what it is held against, in one go."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from fedmgda.cli._compare import report_comparison
+from fedmgda.cli._console import err
+from fedmgda.cli._progress import leave_if_failed, watch_jobs
+from fedmgda.experiments import Collection, Spec, parse, plan_comparison, refuse_code
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+__all__ = ["chosen_seeds", "run_compared"]
+
+
+def run_compared(
+    path: Path, table: dict[str, Any], seeds: list[int] | None, *, no_code: bool, as_json: bool
+) -> None:
+    """Carry out a spec, FedAvg and the baselines, what is not finished yet, and compare them.
+
+    Args:
+        path: The folder that the run folders go to.
+        table: The spec.
+        seeds: One set of runs for each; that of the spec if None.
+        no_code: Whether a spec that names code is refused.
+        as_json: Whether nothing but the comparison is printed, as JSON.
+    """
+    runs = plan_comparison(table, seeds)
+    for planned in runs if no_code else ():
+        refuse_code(planned.spec)
+    collection = Collection(path, runs)
+    if not as_json:
+        names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))
+        over = f", {len(seeds)} seeds each" if seeds else ""
+        err.print(f"Running {escape(names)}{over} in {escape(str(path))}", soft_wrap=True)
+    states = watch_jobs(collection, 1, quiet=as_json)
+    failed = {state.index for state in states if state.error}
+    per_seed = len(runs) // len(seeds or [None])
+    if len({index % per_seed for index in range(len(runs)) if index not in failed}) > 1:
+        report_comparison([path], as_json=as_json)
+    leave_if_failed(collection, states)
+
+
+def chosen_seeds(text: str | None, table: dict[str, Any]) -> list[int] | None:
+    """Return the seeds of `--seeds`: so many from that of the spec on, or from one to another.
+
+    >>> chosen_seeds("3", {"seed": 5}), chosen_seeds("0-1", {})
+    ([5, 6, 7], [0, 1])
+    """
+    from fedmgda.paper import parse_seeds  # noqa: PLC0415 (only here, and slow to import)
+
+    if text is None:
+        return None
+    found = parse_seeds(text)
+    if isinstance(found, range):
+        return list(found)
+    first = parse(Spec, {"seed": table.get("seed", 0)}).seed
+    return list(range(first, first + found))

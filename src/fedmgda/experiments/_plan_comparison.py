@@ -1,0 +1,67 @@
+"""The runs that tell whether it is worth joining: the spec itself, FedAvg, alone and pooled."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fedmgda._errors import SpecError
+from fedmgda.experiments._parse import parse
+from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._settle import settle_all
+from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._sweep import PlannedRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["plan_comparison"]
+
+_OF_THE_SERVER = ("rule", "server", "attack")
+
+
+def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -> list[PlannedRun]:
+    """Return the runs to compare, the one that the spec describes first.
+
+    FedAvg is the spec with another rule, whose step is 1; the baselines have no server at all.
+    Data, seed, clients and budget are those of the spec.
+
+    Args:
+        table: The spec.
+        seeds: One data split and one set of runs for each; that of the spec alone if None. The
+            folders then have the seed in their names.
+
+    Raises:
+        SpecError: If the spec is not valid, or is a baseline itself.
+    """
+    if "baseline" in table:
+        raise SpecError(
+            f"baseline = {table['baseline']!r} is among what --compare runs; leave it out of the "
+            "spec."
+        )
+    own = resolve(parse(Spec, table)).rule.name
+    bare = {key: value for key, value in table.items() if key not in _OF_THE_SERVER}
+    tables = {own: table}
+    if own != "fedavg":
+        attacked = {"attack": table["attack"]} if "attack" in table else {}
+        tables["fedavg"] = bare | attacked | {"rule": {"name": "fedavg"}}
+    tables |= {name: bare | {"baseline": name} for name in ("alone", "pooled")}
+    chosen: Sequence[int | None] = seeds or [None]
+    cells = [(name, seed) for seed in chosen for name in tables]
+    specs = [
+        resolve(parse(Spec, tables[name] | ({} if seed is None else {"seed": seed})))
+        for name, seed in cells
+    ]
+    return [
+        PlannedRun(
+            cell={"variant": name},
+            seed=spec.seed,
+            spec=spec,
+            folder=_folder(name, None if seed is None else spec.seed),
+        )
+        for (name, seed), spec in zip(cells, settle_all(specs), strict=True)
+    ]
+
+
+def _folder(name: str, seed: int | None) -> str:
+    return re.sub(r"[^\w.=+-]+", "-", name) + ("" if seed is None else f"_seed={seed}")

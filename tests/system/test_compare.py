@@ -1,0 +1,98 @@
+"""From a table to who is worse off, on the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tables import write_table
+
+SPEC = """rounds = 6
+[data]
+path = "rows.csv"
+client = "branch"
+target = "left"
+[evaluation]
+every = 3
+"""
+
+
+def fedmgda(*arguments, cwd, check):
+    command = [sys.executable, "-m", "fedmgda", *arguments]
+    found = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+    assert found.returncode == check, found.stderr
+    return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("table")
+    write_table(folder / "rows.csv")
+    (folder / "visits.toml").write_text(SPEC)
+    found = fedmgda("run", "visits.toml", "--compare", cwd=folder, check=0)
+    (folder / "stdout").write_text(found.stdout)
+    return folder
+
+
+def test_one_command_tells_who_is_worse_off(place):
+    """Finding 5: there was no command for it."""
+    names = sorted(path.name for path in (place / "runs" / "visits").iterdir())
+    assert names == ["alone", "fedavg", "fedmgda+", "pooled"]
+    lines = (place / "stdout").read_text().splitlines()
+    assert lines[0].startswith("fedmgda+ by accuracy: 4 clients,")
+    assert len(lines) < 24
+    assert all(len(line) <= 80 for line in lines)
+    assert any(line.startswith("against alone") for line in lines)
+    assert lines[-1] == "Every client, with intervals: fedmgda compare runs/visits --csv FILE"
+
+
+def test_positives_that_nobody_finds_are_seen(place):
+    """Finding 4: an accuracy of 95 % hid that no positive was found."""
+    text = (place / "stdout").read_text()
+    assert "Found of " in text
+    assert "'yes': fedmgda+ 0" in text
+    assert "see also --metric auc or log_loss" in text
+
+
+def test_the_same_command_goes_on_and_says_the_same(place):
+    done = place / "runs" / "visits" / "fedavg" / "DONE"
+    content = done.read_bytes()
+    done.unlink()
+    again = fedmgda("run", "visits.toml", "--compare", cwd=place, check=0)
+    assert done.read_bytes() == content
+    assert again.stdout == (place / "stdout").read_text()
+    refused = fedmgda("resume", "runs/visits", cwd=place, check=3)
+    assert "the same fedmgda run --compare command goes on with it" in refused.stderr
+
+
+def test_a_comparison_is_a_table_and_json_too(place):
+    found = fedmgda(
+        "compare", "runs/visits", "--against", "alone", "--metric", "log_loss", "--json", "--csv",
+        "who.csv", cwd=place, check=0,
+    )  # fmt: skip
+    told = json.loads(found.stdout)
+    assert told["metric"] == "log_loss"
+    assert [other["name"] for other in told["against"]] == ["alone"]
+    head, *rows = (place / "who.csv").read_text().splitlines()
+    assert head.startswith('"client","test_rows","fedmgda+"')
+    assert [row.split(",")[0] for row in rows] == ['"east"', '"north"', '"south"', '"west"']
+
+
+def test_what_cannot_be_done_is_one_sentence(place):
+    found = fedmgda("run", "visits.toml", "--seeds", "2", cwd=place, check=2)
+    assert "--seeds goes with --compare" in found.stderr
+    found = fedmgda("compare", "runs/visits", "--against", "alon", cwd=place, check=2)
+    assert "did you mean 'alone'" in found.stderr
+    found = fedmgda("compare", "runs/visits/alone", cwd=place, check=0)
+    assert "against constant" in found.stdout
+
+
+def test_several_seeds_are_compared_together(place):
+    arguments = ("run", "visits.toml", "--compare", "--seeds", "0-1", "-o", "two", "-c", "rounds=2")
+    found = fedmgda(*arguments, cwd=place, check=0)
+    assert "mean of 2 seeds" in found.stdout
+    assert "Losing against alone in seed 0, 1:" in found.stdout
+    assert (place / "two" / "alone_seed=1" / "DONE").exists()

@@ -1,0 +1,49 @@
+"""What a run is held against in one go."""
+
+from __future__ import annotations
+
+import pytest
+
+from fedmgda._errors import SpecError
+from fedmgda.experiments import plan_comparison
+
+TABLE = {
+    "rounds": 8,
+    "rule": {"name": "fedmgda+", "epsilon": 0.1},
+    "server": {"lr": 0.5},
+    "clients": {"per_round": 2},
+    "attack": {"name": "scale-update", "clients": [1]},
+}
+
+
+def test_the_spec_comes_first_then_fedavg_and_the_baselines():
+    runs = plan_comparison(TABLE)
+    assert [run.folder_name for run in runs] == ["fedmgda+", "fedavg", "alone", "pooled"]
+    mine, average, alone, pooled = (run.spec for run in runs)
+    assert (mine.rule.epsilon, mine.server.lr) == (0.1, 0.5)
+    assert (average.rule.name, average.server.lr, average.attack) == ("fedavg", 1.0, mine.attack)
+    assert (alone.baseline, pooled.baseline) == ("alone", "pooled")
+    for other in (average, alone, pooled):
+        assert (other.data, other.seed, other.rounds) == (mine.data, mine.seed, mine.rounds)
+        assert other.clients == mine.clients
+
+
+def test_fedavg_is_not_run_twice():
+    runs = plan_comparison({"rule": {"name": "fedavg"}})
+    assert [run.folder_name for run in runs] == ["fedavg", "alone", "pooled"]
+
+
+def test_every_seed_has_runs_of_its_own():
+    runs = plan_comparison(TABLE, [3, 4])
+    assert [run.folder_name for run in runs][::4] == ["fedmgda+_seed=3", "fedmgda+_seed=4"]
+    assert [run.spec.seed for run in runs] == [3, 3, 3, 3, 4, 4, 4, 4]
+
+
+def test_a_rule_of_ones_own_has_a_folder_too():
+    (mine, *_) = plan_comparison({"rule": {"name": "own_parts:made"}})
+    assert mine.folder_name == "own_parts-made"
+
+
+def test_a_baseline_is_not_compared_with_itself():
+    with pytest.raises(SpecError, match="baseline = 'alone' is among what --compare runs"):
+        plan_comparison({"baseline": "alone"})
