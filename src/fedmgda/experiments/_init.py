@@ -198,19 +198,24 @@ def _text(
     data: Mapping[str, Any], settled: Settled, facts: Sequence[tuple[str, str]], rare: str | None
 ) -> str:
     about, spec = dict(facts), settled.spec
-    lines = [f"# {about['file']}.", "# Every key not given here has a default: docs/runs.md."]
+    lines = [_comment(about["file"]), "# Every key not given here has a default: docs/runs.md."]
     lines += [f"# rounds = {spec.rounds}", "", "[data]"]
     for key, value in data.items():
-        lines += [f"# {about[key]}."] if key in about else []
+        lines += [_comment(about[key])] if key in about else []
         lines.append(f"{key} = {toml_value(value)}")
     for head in ("left out", "look at", "missing"):
-        lines += [f"# {head}: {about[head]}."] if head in about else []
+        lines += [_comment(f"{head}: {about[head]}")] if head in about else []
     if "target" in data:
         lines.append("# ignore = []  # columns that nothing should be learned from")
     lines += ["", "[clients]", f"# per_round = {spec.clients.per_round}  # who takes part"]
     lines.append(f"# client_lr = {spec.clients.client_lr}  # what the data tells for seed 0")
     if rare is not None:
-        lines.append(f"# {rare}; with the next line all classes weigh the same.")
+        lines.append(_comment(f"{rare}; with the next line all classes weigh the same"))
         lines.append('# class_weights = "balanced"')
     lines += ["", "[rule]", f"name = {toml_value(spec.rule.name)}"]
     return "\n".join(lines) + "\n"
+
+
+def _comment(text: str) -> str:
+    """Return a line of TOML that nothing in a name of the user's can end."""
+    return f"# {''.join(c if c.isprintable() else ' ' for c in text)}."
