@@ -21,7 +21,6 @@ __all__ = [
     "after_divergence",
     "after_no_learning",
     "after_stalls",
-    "smaller_client_lr",
 ]
 
 RAW_RULES = frozenset({"fedavg", "fedprox", "fedmgda", "q-fedavg", "afl"})
