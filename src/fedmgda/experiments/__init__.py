@@ -7,8 +7,10 @@ from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
 from fedmgda.experiments._compare_csv import comparison_csv
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
+from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
@@ -57,6 +59,7 @@ __all__ = [
     "NamedClient",
     "PlannedRun",
     "Progress",
+    "Proposal",
     "RoundRow",
     "Row",
     "RowPredictions",
@@ -79,14 +82,17 @@ __all__ = [
     "comparison_csv",
     "demo_table",
     "execute",
+    "inert_decay",
     "known_ids",
     "merged",
     "open_run",
     "parse",
     "plan_comparison",
     "plan_sweep",
+    "propose_spec",
     "read_toml",
     "refuse_code",
+    "refuse_inert_decay",
     "resolve",
     "run_folders",
     "settle",
