@@ -7,9 +7,16 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from fedmgda.cli._compare import report_comparison
-from fedmgda.cli._console import err
+from fedmgda.cli._console import err, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
-from fedmgda.experiments import Collection, Spec, parse, plan_comparison, refuse_code
+from fedmgda.experiments import (
+    Collection,
+    Spec,
+    parse,
+    plan_comparison,
+    refuse_code,
+    refuse_inert_decay,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,13 +37,15 @@ def run_compared(
         as_json: Whether nothing but the comparison is printed, as JSON.
     """
     runs = plan_comparison(table, seeds)
-    for planned in runs if no_code else ():
-        refuse_code(planned.spec)
+    for planned in runs:
+        refuse_inert_decay(planned.spec)
+        if no_code:
+            refuse_code(planned.spec)
     collection = Collection(path, runs)
     if not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))
         over = f", {len(seeds)} seeds each" if seeds else ""
-        err.print(f"Running {escape(names)}{over} in {escape(str(path))}", soft_wrap=True)
+        say(err, f"Running {escape(names)}{over} in {escape(str(path))}")
     states = watch_jobs(collection, 1, quiet=as_json)
     failed = {state.index for state in states if state.error}
     per_seed = len(runs) // len(seeds or [None])
