@@ -1,6 +1,6 @@
 """Run a command in a terminal of 80 x 24 and draw what it printed: an SVG without outside fonts.
 
-    python scripts/terminal_picture.py docs/pictures/run.svg fedmgda run spec.toml --compare
+python scripts/terminal_picture.py docs/pictures/run.svg fedmgda run spec.toml --compare
 """
 
 from __future__ import annotations

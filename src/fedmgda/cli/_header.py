@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.table import Table
 
 from fedmgda.values import value_at
@@ -32,12 +33,18 @@ def _lines(run: Run, progress: Progress) -> list[tuple[str, str]]:
     )
     return [
         ("data", f"{_data(spec)}: {len(clients)} clients, {train} rows to train, {test} to test"),
-        ("model", f"{spec.model.name}{_params(progress.num_params)}"),
+        ("model", f"{_model(spec, progress)}{_params(progress.num_params)}"),
         ("rule", _rule(spec)),
         ("clients", _clients(spec)),
         ("rounds", f"{spec.rounds}, tested every {spec.evaluation.every}, seed {spec.seed}"),
         ("folder", f"{run.path} (its spec.toml has every key; --show-spec prints it)"),
     ]
+
+
+def _model(spec: Spec, progress: Progress) -> str:
+    """Return the name of the model; one that gives a value instead of scores is a linear one."""
+    values = bool(np.isnan(progress.evaluation.accuracies).all())
+    return "linear" if values and spec.model.name == "logistic" else str(spec.model.name)
 
 
 def _params(number: int) -> str:
@@ -57,7 +64,17 @@ def _rule(spec: Spec) -> str:
     epsilon = spec.rule.epsilon
     box = "" if epsilon is None else f", epsilon {value_at(epsilon, 1):g}"
     attack = "" if spec.attack.name == "none" else f", under the attack {spec.attack.name}"
-    return f"{spec.rule.name}{box}, server step {spec.server.lr:g}{attack}"
+    return f"{spec.rule.name}{box}, {_step(spec)}{attack}"
+
+
+def _step(spec: Spec) -> str:
+    match spec.server.schedule:
+        case "decay":
+            return f"server step {spec.server.lr:g}"
+        case "median-norm":
+            return f"server step {spec.server.lr:g} x the median norm of the updates"
+        case "harmonic":
+            return f"server step 2 / ({spec.server.curvature:g} (t + 2))"
 
 
 def _clients(spec: Spec) -> str:
