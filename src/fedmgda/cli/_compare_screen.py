@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments import Against, Comparison
 
-__all__ = ["show_comparison"]
+__all__ = ["in_short", "show_comparison"]
 
 _FEW = 10  # test rows below which little can be said of a client
 _WORST = 10  # clients shown at most
@@ -52,7 +52,7 @@ def _title(found: Comparison) -> str:
 
 
 def _totals(found: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("", no_wrap=True, max_width=20)
     for name in ("all rows", "average", "worst", "gain", "lose", "chance", "worse", "chance"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -114,7 +114,9 @@ def _losers(found: Comparison, other: Against, count: int) -> Table:
     values = dict(zip(found.clients, theirs.clients, strict=True))
     losing = sorted((c for c in other.clients if c.gain < 0), key=lambda c: (c.gain, c.client))
     shown = losing[:count]
-    table = Table(box=None, pad_edge=False, title_justify="left", title_style="")
+    table = Table(
+        box=None, pad_edge=False, collapse_padding=True, title_justify="left", title_style=""
+    )
     table.title = _heading(other, len(shown), len(losing))
     if not shown:
         return table
@@ -145,11 +147,22 @@ def _heading(other: Against, shown: int, losing: int) -> str:
 
 def _number(found: Comparison, value: float) -> str:
     if math.isnan(value):
-        return "not defined"
-    return f"{100 * value:.1f} %" if METRICS[found.metric].percent else f"{value:.4g}"
+        return "none"
+    return f"{100 * value:.1f} %" if METRICS[found.metric].percent else in_short(value)
 
 
 def _signed(found: Comparison, value: float) -> str:
     if math.isnan(value):
         return "?"
-    return f"{100 * value:+.1f}" if METRICS[found.metric].percent else f"{value:+.3g}"
+    sign = "-" if value < 0 else "+"
+    percent = METRICS[found.metric].percent
+    return sign + (f"{100 * abs(value):.1f}" if percent else in_short(abs(value)))
+
+
+def in_short(value: float) -> str:
+    """Write a number in few characters that people read at a glance.
+
+    >>> in_short(25693.4), in_short(0.44431), in_short(123.456), in_short(3.2e9)
+    ('25,693', '0.444', '123', '3.2e+09')
+    """
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e8 else f"{value:.3g}"
