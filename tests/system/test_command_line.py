@@ -51,11 +51,24 @@ def test_run_then_resume_then_the_summary(spec, tmp_path):
     result = fedmgda(
         "run", "spec.toml", "--out", "first", "-c", "rule.epsilon=0.1", cwd=tmp_path, check=0
     )
-    assert "epsilon = 0.1" in result.stderr
+    assert "fedmgda+, epsilon 0.1" in result.stderr
+    assert len(result.stderr.splitlines()) <= 12, "a header, not the whole spec"
     assert "After round 4" in result.stdout
     assert "Everything about the run is in first" in result.stdout
     again = fedmgda("resume", "first", "--json", cwd=tmp_path, check=0)
-    assert json.loads(again.stdout)["round"] == 4
+    summary = json.loads(again.stdout)
+    assert summary["round"] == 4
+    assert result.stdout.rstrip().endswith(summary["verdict"]["headline"].split()[-1])
+
+
+def test_a_run_that_diverged_is_an_exit_code_where_asked_for(spec, tmp_path):
+    much = ("-c", "rule.name=fedavg", "-c", "clients.client_lr=300")
+    shown = fedmgda("run", "spec.toml", "--out", "a", "--show-spec", *much, cwd=tmp_path, check=0)
+    assert "client_lr = 300" in shown.stderr
+    assert "It diverged: test loss " in shown.stdout
+    assert "-c clients.client_lr=30 (now 300)" in " ".join(shown.stdout.split())
+    fedmgda("run", "spec.toml", "--out", "b", "--strict", *much, cwd=tmp_path, check=9)
+    fedmgda("resume", "a", "--strict", "--json", cwd=tmp_path, check=9)
 
 
 def test_json_is_the_only_thing_on_standard_output(spec, tmp_path):
@@ -242,6 +255,7 @@ def test_too_many_failed_rounds_have_their_own_exit_code(spec, tmp_path):
     ]
     result = fedmgda(*command, cwd=tmp_path, check=6)
     assert "No usable update in 5 rounds in a row" in result.stderr
+    assert "learning rate that is too large: try -c clients.client_lr=1e+29" in result.stderr
     rows = open_run(tmp_path / "runs/spec").rounds
     assert rows[-1].failed == "no client returned a usable update"
     assert rows[-1].quarantined

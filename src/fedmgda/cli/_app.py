@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,13 +15,15 @@ from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, out
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._header import header
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
 from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._run_compare import chosen_seeds, run_compared
-from fedmgda.cli._tables import clients_table, rows_table, summary_table
+from fedmgda.cli._screen import print_screen
+from fedmgda.cli._tables import rows_table
 from fedmgda.experiments import (
     Collection,
     Interrupted,
@@ -42,7 +45,7 @@ from fedmgda.experiments import (
 
 __all__ = ["run_app"]
 
-_MANY = 40  # more clients than this are summarised only
+_NOT_LEARNED = 9  # the exit code of --strict
 
 app = typer.Typer(
     name="fedmgda",
@@ -65,6 +68,9 @@ Overrides = Annotated[
     typer.Option(
         "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
     ),
+]
+Strict = Annotated[
+    bool, typer.Option("--strict", help="End with code 9 if the run diverged or did not learn.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many runs at the same time.")]
@@ -110,6 +116,9 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print the resolved spec and stop.")
     ] = False,
+    show_spec: Annotated[
+        bool, typer.Option("--show-spec", help="Print the resolved spec before training.")
+    ] = False,
     compare_too: Annotated[
         bool, typer.Option("--compare", help="Run FedAvg, alone and pooled too, and compare.")
     ] = False,
@@ -117,6 +126,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         str | None, typer.Option("--seeds", metavar="N|A-B", help="With --compare: several seeds.")
     ] = None,
     no_code: NoCode = False,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Train from one file; every key has a default."""
@@ -138,23 +148,23 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     if dry_run:
         out.print(to_toml(spec), markup=False, highlight=False, end="")
         return
-    if not as_json:
+    if show_spec:
         err.print(to_toml(spec), markup=False, highlight=False, style="dim")
-    _carry_on(
-        RunFolder.create(folder or Path("runs") / spec_path.stem, spec), settled, as_json=as_json
-    )
+    created = RunFolder.create(folder or Path("runs") / spec_path.stem, spec)
+    _carry_on(created, settled, as_json=as_json, strict=strict)
 
 
 @app.command()
 def resume(
     folder: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
     no_code: NoCode = False,
+    strict: Strict = False,
     as_json: AsJson = False,
 ) -> None:
     """Go on with a run that was stopped or killed."""
     if no_code:
         refuse_code(open_run(folder).spec)
-    _carry_on(RunFolder.open(folder), as_json=as_json)
+    _carry_on(RunFolder.open(folder), as_json=as_json, strict=strict)
 
 
 @app.command()
@@ -193,17 +203,22 @@ def demo(
     run_demo(folder, jobs, as_json=as_json)
 
 
-def _carry_on(folder: RunFolder, settled: Settled | None = None, *, as_json: bool) -> None:
+def _carry_on(
+    folder: RunFolder, settled: Settled | None = None, *, as_json: bool, strict: bool
+) -> None:
     if folder.done:
         open_run(folder.path).check()
         err.print(f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
-        watch_run(execute(folder, settled=settled), quiet=as_json)
-    summary = open_run(folder.path).summary
+        watch_run(
+            execute(folder, settled=settled),
+            quiet=as_json,
+            begin=lambda progress: err.print(header(open_run(folder.path), progress)),
+        )
+    finished = open_run(folder.path)
     if as_json:
-        out.print_json(to_json(summary))
+        out.print_json(to_json(replace(finished.summary, verdict=finished.verdict)))
     else:
-        if 0 < len(summary.clients) <= _MANY:
-            out.print(clients_table(summary.clients))
-        out.print(summary_table(summary))
-        out.print(f"Everything about the run is in {escape(str(folder.path))}")
+        print_screen(finished)
+    if strict and not finished.verdict.good:
+        raise typer.Exit(_NOT_LEARNED)

@@ -19,7 +19,7 @@ from rich.progress import (
 from fedmgda.cli._console import err
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from fedmgda.experiments import Collection, EvaluationRow, JobState, Progress
 
@@ -28,8 +28,16 @@ __all__ = ["leave_if_failed", "watch_jobs", "watch_run"]
 _EVERY = 5.0  # seconds between plain lines
 
 
-def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
-    """Follow one run to its end."""
+def watch_run(
+    steps: Iterator[Progress], *, quiet: bool, begin: Callable[[Progress], None] | None = None
+) -> None:
+    """Follow one run to its end.
+
+    Args:
+        steps: The run.
+        quiet: Whether nothing is shown but notes.
+        begin: Is called once, when the data has been read and the initial model tested.
+    """
     with _bar("{task.fields[news]}", quiet=quiet) as bar:
         task, improved, last = None, None, time.monotonic()
         with closing(_as_generator(steps)):
@@ -37,6 +45,8 @@ def watch_run(steps: Iterator[Progress], *, quiet: bool) -> None:
                 for note in progress.notes:
                     err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
                 if task is None:
+                    if begin is not None and not quiet:
+                        begin(progress)
                     task = bar.add_task("round", total=progress.rounds, news="")
                 if progress.row is not None and progress.row.improved is not None:
                     improved = progress.row.improved

@@ -13,9 +13,9 @@ from fedmgda.experiments import COLUMNS, cells
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedmgda.experiments import NamedClient, Row, Summary
+    from fedmgda.experiments import Row, Summary
 
-__all__ = ["clients_table", "rows_table", "summary_table"]
+__all__ = ["rows_table", "summary_table"]
 
 
 def rows_table(rows: Sequence[Row]) -> Table:
@@ -48,7 +48,7 @@ def summary_table(summary: Summary) -> Table:
         title += ", the best by validation"
     if summary.stopped_early:
         title += "; the run was ended early"
-    table = Table(title=title, title_justify="left", box=None)
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
     for name in ("users", "measure", "average", "std", "worst 5 %", "best 5 %", "min", "max"):
         table.add_column(name, justify="left" if name in {"users", "measure"} else "right")
     for name, group in (("honest", summary.honest), ("all", summary.all_users)):
@@ -67,31 +67,13 @@ def summary_table(summary: Summary) -> Table:
     return table
 
 
-def clients_table(clients: Sequence[NamedClient]) -> Table:
-    """Show each client that has a name."""
-    table = Table(box=None)
-    table.add_column("client")
-    for name in ("test examples", "accuracy", "loss"):
-        table.add_column(name, justify="right")
-    for client in clients:
-        measured = _number("accuracy", client.accuracy), _number("loss", client.loss)
-        table.add_row(escape(client.name), f"{client.num_examples:.0f}", *measured)
-    return table
-
-
 def _number(measure: str, value: float | None) -> str:
     if value is None:
         return "-"
     return f"{100 * value:.1f} %" if measure == "accuracy" else f"{value:.3g}"
 
 
-def _caption(summary: Summary) -> str:
-    parts = []
-    if summary.improved is not None:
-        parts.append(f"{summary.improved:.1f} % of participants improved, on average")
-    parts.append(f"{summary.rounds_that_sacrificed} rounds went against one, to first order")
-    if summary.rounds_failed:
-        parts.append(f"{summary.rounds_failed} rounds failed")
-    if summary.quarantined:
-        parts.append(f"{summary.quarantined} replies quarantined")
-    return "; ".join(parts) + "."
+def _caption(summary: Summary) -> str | None:
+    if summary.improved is None:
+        return None
+    return f"In a round, {summary.improved:.1f} % of participants had no higher training loss."

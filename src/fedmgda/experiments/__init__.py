@@ -36,11 +36,14 @@ from fedmgda.experiments._table import COLUMNS, Row, cells
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
+from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
     "Against",
     "ClientGain",
+    "ClientLine",
     "ClientResult",
     "Collection",
     "Comparison",
@@ -64,10 +67,12 @@ __all__ = [
     "Scores",
     "Settled",
     "Spec",
+    "Stalls",
     "Summary",
     "TimingRow",
     "TrainedModel",
     "Training",
+    "Verdict",
     "build_data",
     "cells",
     "compare_runs",
@@ -90,4 +95,5 @@ __all__ = [
     "to_toml",
     "train",
     "with_overrides",
+    "worst_clients",
 ]

@@ -33,6 +33,7 @@ class Progress:
         rounds: The rounds, or clients, to do.
         row: The line of `rounds.jsonl`; None for what was done before this process took over.
         evaluation: The latest line of `evaluations.jsonl`.
+        num_params: How many parameters the model has; 0 where nobody said.
         notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
     """
 
@@ -40,6 +41,7 @@ class Progress:
     rounds: int
     row: RoundRow | None
     evaluation: EvaluationRow
+    num_params: int = 0
     notes: tuple[str, ...] = ()
 
 

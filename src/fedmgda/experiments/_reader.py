@@ -14,8 +14,10 @@ from fedmgda._files import file_digest, is_locked, is_there, read_file, read_par
 from fedmgda.data import Encoder, data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
+from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
+from fedmgda.experiments._judge import judge
 from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Vector
     from fedmgda.data import FederatedData
     from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
+    from fedmgda.experiments._verdict import Verdict
 
 __all__ = [
     "CLIENTS",
@@ -230,6 +233,35 @@ class Run:
         sizes = self._parsed(PARTITION, partition_sizes)
         names = [client.name for client in self.summary.clients] if self.finished else None
         return client_results(self.rounds, self.evaluations[-1], sizes, names)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the run was worth it: as it was written, or as its records say by now.
+
+        Raises:
+            StoreError: If a record is damaged, or there is no evaluation yet.
+        """
+        summary = self.summary if self.finished else None
+        if summary is not None and summary.verdict is not None:
+            return summary.verdict
+        if not self.evaluations:
+            raise StoreError(f"{self.path} has no evaluation yet; fedmgda resume {self.path}")
+        named = [client.name for client in summary.clients] if summary else []
+        kept = summary.round_num if summary else self.evaluations[-1].round_num
+        one_model = self.finished and self.spec.baseline != "alone"
+        return judge(
+            Evidence(
+                spec=self.spec,
+                rounds=self.rounds,
+                evaluations=self.evaluations,
+                judged=next(row for row in self.evaluations if row.round_num == kept),
+                gram=self.gram,
+                predictions=self.predictions(),
+                target_sums=self.target_sums,
+                names=named or None,
+                num_buffers=_num_buffers(self.model_arrays()) if one_model else 0,
+            )
+        )
 
     @cached_property
     def fingerprint(self) -> str:
@@ -417,6 +449,11 @@ class Run:
 
     def _read(self, name: str, limit: int) -> bytes | None:
         return read_file(self.path / name, limit)
+
+
+def _num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
+    running = ("running_mean", "running_var")  # what batch norm calls them
+    return sum(array.size for name, array in arrays.items() if name.endswith(running))
 
 
 def _several(path: Path, inside: Sequence[Path]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from fedmgda._types import Vector  # noqa: TC001 (read at run time, as are the others)
 from fedmgda.experiments._json import json_field
+from fedmgda.experiments._verdict import Verdict  # noqa: TC001
 from fedmgda.values import Failure  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -245,6 +246,7 @@ class Summary:
         validation_score: That score; None where the model has none.
         stopped_early: Whether the run was ended because no better score was found.
         metrics: What was measured beside loss and accuracy, where the spec asks for it.
+        verdict: Whether it was worth it; None in what earlier versions wrote.
         clients: Every client, where clients have names.
     """
 
@@ -263,6 +265,7 @@ class Summary:
     validation_score: float | None = json_field(default=None, omit=True)
     stopped_early: bool | None = json_field(default=None, omit=True)
     metrics: MetricsSummary | None = json_field(default=None, omit=True)  # noqa: RUF009
+    verdict: Verdict | None = json_field(default=None, omit=True)  # noqa: RUF009
     clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
 
 

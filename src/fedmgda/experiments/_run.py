@@ -21,8 +21,11 @@ from fedmgda.experiments._baselines import (
 from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
+from fedmgda.experiments._evidence import evidence_of
 from fedmgda.experiments._gram import gram_bytes
+from fedmgda.experiments._hints import smaller_client_lr
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
 from fedmgda.experiments._progress import Progress, going_on, start_params
@@ -30,6 +33,7 @@ from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SU
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._sentences import BUFFERS, TOO_LONG_STEPS
 from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._validation import (
@@ -134,6 +138,8 @@ def _carry_out(
     of_one = lone_federation(spec, known) if spec.baseline else None
     run = _Run(folder, spec, known, of_one or build_federation(spec, known, rule))
     run.notes += notes
+    if clients.num_buffers:
+        run.notes += (BUFFERS.format(count=clients.num_buffers),)
     yield from run.steps()
     run.finish()
 
@@ -164,11 +170,21 @@ class _Run:
                 yield self._progress(self._record(server, record))
                 if self._ended():
                     return
-        except (Interrupted, FederationStalledError, GeneratorExit):
+        except (Interrupted, FederationStalledError, GeneratorExit) as error:
             # The last is how a caller leaves, be it that a signal reached it between two rounds.
             with going_on(self._folder):
                 self._save()
+            if isinstance(error, FederationStalledError):
+                raise self._hopeless(str(error)) from error
             raise
+
+    def _hopeless(self, sentence: str) -> FederationStalledError:
+        """Name the learning rate where clients sent numbers that are none."""
+        last = open_run(self._folder.path).rounds[-1]
+        if any(word in f.reason for f in last.quarantined for word in ("NaN", "Inf")):
+            hint = smaller_client_lr(self._spec)
+            sentence = TOO_LONG_STEPS.format(error=sentence, hint=hint)
+        return FederationStalledError(sentence)
 
     def finish(self) -> None:
         """Write what a finished run leaves behind, of the last model or of the selected one."""
@@ -178,7 +194,7 @@ class _Run:
             row = next(row for row in run.evaluations if row.round_num == kept.round_num)
             model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise FederationStalledError(_no_good_round(rounds, self._clients.client_names))
+            raise self._hopeless(_no_good_round(rounds, self._clients.client_names))
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
@@ -186,10 +202,13 @@ class _Run:
             table = tuple(replace(client, rounds=len(rounds)) for client in table)
         predictions = self._predictions(model)
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
+        kept_rows = predictions if self._spec.records.predictions else None
+        verdict = judge(evidence_of(run, self._spec, self._clients, row, kept_rows))
+        summary = replace(summary, verdict=verdict)
         results = {
             MODEL: model_bytes(model, facts.layout),
             ENCODER: encoder_bytes(facts.encoder),
-            PREDICTIONS: predictions if self._spec.records.predictions else None,
+            PREDICTIONS: kept_rows,
             CLIENTS: clients_csv(table),
             SUMMARY: to_json(summary).encode(),
         }
@@ -300,6 +319,7 @@ class _Run:
             rounds=self._spec.rounds,
             row=row,
             evaluation=self._evaluation,
+            num_params=self._clients.num_params,
             notes=notes,
         )
 

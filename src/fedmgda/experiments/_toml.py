@@ -76,7 +76,9 @@ def with_overrides(table: dict[str, Any], overrides: Iterable[str]) -> dict[str,
     >>> with_overrides({"rule": {"name": "fedavg"}}, ["rule.name=fedmgda+", "rounds=3"])
     {'rule': {'name': 'fedmgda+'}, 'rounds': 3}
     """
-    for override in names_first(overrides):
+    overrides = names_first(overrides)
+    table = _without_doubles(table, {override.partition("=")[0].strip() for override in overrides})
+    for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key.strip():
             raise SpecError(f"The override {override!r} must have the form section.key=value.")
@@ -86,6 +88,17 @@ def with_overrides(table: dict[str, Any], overrides: Iterable[str]) -> dict[str,
             patch = {section: patch}
         table = merged(table, patch)
     return table
+
+
+def _without_doubles(table: dict[str, Any], keys: set[str]) -> dict[str, Any]:
+    """Leave out what a file says in other words about a key that is overridden."""
+    pair = ("participation", "per_round")
+    overridden = [name for name in pair if f"clients.{name}" in keys]
+    clients = table.get("clients")
+    if len(overridden) != 1 or not isinstance(clients, dict):
+        return table
+    kept = {key: value for key, value in clients.items() if key not in pair}
+    return table | {"clients": kept}
 
 
 def merged(table: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:

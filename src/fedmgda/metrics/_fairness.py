@@ -21,7 +21,8 @@ __all__ = ["Fairness", "fairness"]
 class Fairness:
     """The distribution of one score over n users; a larger score is better, as with accuracy.
 
-    The paper's columns "worst 5 %" and "best 5 %" are `percentile_5` and `percentile_95`.
+    "Worst 5 %" and "best 5 %" mean `percentile_5` and `percentile_95` wherever they are said, as in
+    the paper.
     The last three measures compare the scores, divided by their sum, with the uniform
     distribution. They reach their maximum when all scores are equal, zeros included, and are NaN
     if a score is negative, where they have no meaning.
@@ -36,8 +37,8 @@ class Fairness:
         variance_weighted: The weighted mean of squared distances from `average_weighted`.
         percentile_5: The 5th percentile, interpolated linearly.
         percentile_95: The 95th percentile, interpolated linearly.
-        worst_5_percent: The mean of the ceil(n / 20) lowest scores.
-        best_5_percent: The mean of the ceil(n / 20) highest scores.
+        mean_lowest_5_percent: The mean of the ceil(n / 20) lowest scores.
+        mean_highest_5_percent: The mean of the ceil(n / 20) highest scores.
         worst_k: The mean of the min(k, n) lowest scores.
         best_k: The mean of the min(k, n) highest scores.
         min: The lowest score.
@@ -56,8 +57,8 @@ class Fairness:
     variance_weighted: float
     percentile_5: float
     percentile_95: float
-    worst_5_percent: float
-    best_5_percent: float
+    mean_lowest_5_percent: float
+    mean_highest_5_percent: float
     worst_k: float
     best_k: float
     min: float
@@ -109,8 +110,8 @@ def fairness(values: ArrayLike, weights: ArrayLike | None = None, *, k: int = 5)
         variance_weighted=variance_weighted,
         percentile_5=float(percentile_5),
         percentile_95=float(percentile_95),
-        worst_5_percent=_mean(scores[:tail]),
-        best_5_percent=_mean(scores[-tail:]),
+        mean_lowest_5_percent=_mean(scores[:tail]),
+        mean_highest_5_percent=_mean(scores[-tail:]),
         worst_k=_mean(scores[:k_users]),
         best_k=_mean(scores[-k_users:]),
         min=float(scores[0]),

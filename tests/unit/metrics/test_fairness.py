@@ -33,8 +33,8 @@ def test_values_of_a_distribution_checked_by_hand() -> None:
         variance_weighted=pytest.approx((2.75**2 + 1.75**2 + 0.75**2 + 0.25**2 + 4 * 1.25**2) / 8),
         percentile_5=pytest.approx(0.2),
         percentile_95=pytest.approx(3.8),
-        worst_5_percent=0.0,
-        best_5_percent=4.0,
+        mean_lowest_5_percent=0.0,
+        mean_highest_5_percent=4.0,
         worst_k=0.5,
         best_k=3.5,
         min=0.0,
@@ -56,8 +56,8 @@ def test_the_spread_of_four_runs_in_the_papers_table_is_reproduced() -> None:
 def test_the_tail_is_five_percent_rounded_up(num_users: int, tail: int) -> None:
     values = np.arange(num_users, dtype=float)
     summary = fairness(values[::-1])
-    assert summary.worst_5_percent == values[:tail].mean()
-    assert summary.best_5_percent == values[-tail:].mean()
+    assert summary.mean_lowest_5_percent == values[:tail].mean()
+    assert summary.mean_highest_5_percent == values[-tail:].mean()
 
 
 def test_k_larger_than_the_federation_averages_everybody() -> None:
@@ -73,7 +73,12 @@ def test_bounds_and_order_hold(values: list[float]) -> None:
     assert 0 <= summary.entropy <= math.log(n)
     assert 1 / math.sqrt(n) - 1e-12 <= summary.cosine_to_uniform <= 1
     assert summary.min <= summary.percentile_5 <= summary.percentile_95 <= summary.max
-    assert summary.min <= summary.worst_5_percent <= summary.best_5_percent <= summary.max + slack
+    assert (
+        summary.min
+        <= summary.mean_lowest_5_percent
+        <= summary.mean_highest_5_percent
+        <= summary.max + slack
+    )
     assert summary.worst_k <= summary.average + slack
     assert summary.average <= summary.best_k + slack
     assert summary.std <= (summary.max - summary.min) / 2 + slack
@@ -83,7 +88,7 @@ def test_bounds_and_order_hold(values: list[float]) -> None:
 def test_raising_every_score_never_lowers_a_percentile(values: list[float], rise: float) -> None:
     low, high = fairness(values), fairness([value + rise for value in values])
     slack = 1e-9 * (1 + high.max)
-    for name in ("percentile_5", "percentile_95", "worst_5_percent", "worst_k", "average"):
+    for name in ("percentile_5", "percentile_95", "mean_lowest_5_percent", "worst_k", "average"):
         assert getattr(low, name) <= getattr(high, name) + slack
 
 
@@ -111,7 +116,7 @@ def test_evenness_does_not_see_the_scale_and_moments_do(values: list[float], sca
     plain, scaled = fairness(values), fairness([scale * value for value in values])
     for name in ("jain", "entropy", "cosine_to_uniform"):
         assert getattr(scaled, name) == pytest.approx(getattr(plain, name), rel=1e-9, abs=1e-9)
-    for name in ("average", "std", "percentile_5", "worst_k", "best_5_percent"):
+    for name in ("average", "std", "percentile_5", "worst_k", "mean_highest_5_percent"):
         assert getattr(scaled, name) == relative(scale * getattr(plain, name), scale * plain.max)
 
 

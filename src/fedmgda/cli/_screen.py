@@ -1,0 +1,106 @@
+"""What is shown of a finished run: one screen of 80 x 24, the most important thing last."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from fedmgda.cli._console import out
+from fedmgda.cli._tables import summary_table
+from fedmgda.experiments import worst_clients
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from fedmgda.experiments import ClientLine, Run
+
+__all__ = ["print_screen", "screen"]
+
+_LINES = 24  # of the smallest terminal that everything must fit
+_WORST = 10  # clients that are shown
+_FEW = 10  # test rows: of fewer, a percentage would be a lie
+_NAME = 24  # cells of a name
+_JOIN = "\ue000"  # stands for a space where no line may end; no name has it
+
+
+def print_screen(run: Run) -> None:
+    """Show a finished run."""
+    for part in screen(run, out):
+        out.print(part, soft_wrap=isinstance(part, Text))
+
+
+def screen(run: Run, console: Console) -> list[RenderableType]:
+    """Return what fits a screen: clients, summary, sentences, where the rest is, the headline.
+
+    Args:
+        run: A finished run.
+        console: What it will be shown on; its width is what counts.
+    """
+    verdict = run.verdict
+    summary = summary_table(run.summary)
+    headline = wrapped(verdict.headline, console, "bold" if verdict.good else "bold red")
+    sentences = [wrapped(sentence, console) for sentence in verdict.sentences]
+    worst = worst_clients(run, _WORST)
+    title = Text(f"Largest test losses, {len(worst)} of {len(run.clients)} clients", "italic")
+    clients = _worst_table(worst)
+
+    def parts() -> list[RenderableType]:
+        where = _where(run, len(verdict.sentences) - len(sentences))
+        return [title, clients, summary, *sentences, where, headline]
+
+    while len(sentences) > 1 and _height(parts(), console) > _LINES:
+        sentences.pop()  # the least important
+    return parts()
+
+
+def _where(run: Run, left_out: int) -> Text:
+    more = f", summary.json {left_out} more sentence{'s' * (left_out > 1)}" if left_out else ""
+    return Text(f"Everything about the run is in {run.path}; clients.csv has every client{more}.")
+
+
+def _height(parts: list[RenderableType], console: Console) -> int:
+    return sum(len(console.render_lines(part)) for part in parts)
+
+
+def wrapped(sentence: str, console: Console, style: str = "") -> Text:
+    """Break a sentence between words, never between -c and what is to be copied with it."""
+    joined = Text(sentence.replace("-c ", f"-c{_JOIN}"))
+    lines = joined.wrap(console, console.width)
+    return Text("\n".join(line.plain.rstrip() for line in lines).replace(_JOIN, " "), style)
+
+
+def _worst_table(lines: list[ClientLine]) -> Table:
+    """Show the clients with the largest losses, never a share of few rows without their number."""
+    classes = any(line.interval is not None for line in lines)
+    counted = any(line.rounds_sacrificed for line in lines)
+    table = Table(box=None, pad_edge=False)
+    table.add_column("client", no_wrap=True, overflow="ellipsis", max_width=_NAME)
+    heads = ["test rows", *(["right", "95 % interval"] if classes else []), "loss", "± 2 s.e."]
+    for head in heads + (["rounds against it"] if counted else []):
+        table.add_column(head, justify="right", no_wrap=True)
+    for line in lines:
+        cells = [str(line.test_examples), *(_share(line) if classes else [])]
+        cells += [f"{line.loss:.3g}", _error(line)]
+        cells += [str(line.rounds_sacrificed or 0)] if counted else []
+        table.add_row(escape(line.name), *cells)
+    return table
+
+
+def _error(line: ClientLine) -> str:
+    if line.test_examples < _FEW:
+        return "few rows"
+    return "-" if math.isnan(line.error) else f"{2 * line.error:.2g}"
+
+
+def _share(line: ClientLine) -> list[str]:
+    if line.interval is None:
+        return ["-", "-"]
+    low, high = line.interval
+    right = f"{100 * line.accuracy:.0f} %"
+    if line.test_examples < _FEW:
+        right = f"{round(line.accuracy * line.test_examples)} of {line.test_examples}"
+    return [right, f"{100 * low:.0f} to {100 * high:.0f} %"]

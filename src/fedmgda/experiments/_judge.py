@@ -1,0 +1,162 @@
+"""The verdict on a run, from its records alone: nothing is trained, evaluated or asked again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fedmgda.experiments import _verdict as outcomes
+from fedmgda.experiments._client_losses import FEW, client_losses, tested
+from fedmgda.experiments._client_names import known_ids
+from fedmgda.experiments._conflict import find_conflict
+from fedmgda.experiments._evidence import Evidence, average_accuracy, average_loss
+from fedmgda.experiments._hints import (
+    RAW_RULES,
+    after_divergence,
+    after_no_learning,
+    after_stalls,
+)
+from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._wording import FEW_STALLS, headline, sentences
+from fedmgda.values import is_no_direction
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fedmgda._types import Matrix, Vector
+    from fedmgda.experiments._client_losses import ClientLosses
+    from fedmgda.experiments._rows import RoundRow
+    from fedmgda.experiments._spec import Spec
+
+__all__ = ["judge"]
+
+_BETTER = 0.99  # of another loss: less than one hundredth below it is no learning
+_BEYOND = 1.1  # times the larger of two losses: the model is worse than having none
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """Say whether a run learned, diverged or stood still, who is worse off, and what to change."""
+    everyone = tested(evidence.judged, known_ids(evidence.spec.attack.clients))
+    losses = _losses(evidence, everyone)
+    stalls, gramian = _stalls(evidence)
+    first, last = average_loss(evidence.evaluations[0]), average_loss(evidence.judged)
+    constant = None
+    if losses is not None and losses.constant is not None:
+        constant = float(np.mean(losses.constant))
+    outcome = _outcome(evidence, first, last, constant, stalls) if everyone else outcomes.NOT_TESTED
+    cures: tuple[str, ...] = ()
+    if stalls is not None and stalls.rounds >= FEW_STALLS * len(evidence.rounds):
+        cures = after_stalls(evidence.spec, gramian, stalls.participants)
+    hints = _hints(evidence, outcome, cures)
+    worse = losses.worse_than_constant() if losses else []
+    below = losses.worse_than(evidence.evaluations[0]) if losses else []
+    verdict = Verdict(
+        outcome=outcome,
+        headline="",
+        hints=hints,
+        loss=last,
+        initial_loss=first,
+        constant_loss=constant,
+        worse_than_constant=tuple(worse),
+        worse_than_initial=tuple(below),
+        few_test_examples=_few(evidence, everyone),
+        stalls=stalls,
+    )
+    return replace(
+        verdict,
+        headline=headline(evidence, verdict, len(everyone), cures),
+        sentences=tuple(sentences(evidence, verdict, len(everyone), cures)),
+    )
+
+
+def _losses(evidence: Evidence, everyone: Sequence[int]) -> ClientLosses | None:
+    # A loss of the user's own is no cross-entropy and no squared error, as the constant's is.
+    if evidence.predictions is None or not everyone or evidence.spec.clients.loss is not None:
+        return None
+    return client_losses(evidence.predictions, everyone, evidence.target_sums)
+
+
+def _few(evidence: Evidence, everyone: Sequence[int]) -> int:
+    sizes = dict(zip(evidence.judged.client_ids, evidence.judged.num_examples, strict=True))
+    return sum(sizes[client] < FEW for client in everyone)
+
+
+def _outcome(
+    evidence: Evidence,
+    first: float | None,
+    last: float | None,
+    constant: float | None,
+    stalls: Stalls | None,
+) -> str:
+    if last is None:
+        return outcomes.DIVERGED
+    known = [loss for loss in (first, constant) if loss is not None]
+    if all(last <= _BETTER * loss for loss in known) or _answers_better(evidence):
+        return outcomes.LEARNED
+    # A selected model may be the initial one: where training led is what the last one says.
+    led_to = average_loss(evidence.evaluations[-1])
+    if led_to is None or (known and led_to > _BEYOND * max(known)):
+        return outcomes.DIVERGED
+    if stalls and stalls.rounds >= len(evidence.rounds) / 2:
+        return outcomes.STOOD_STILL
+    return outcomes.NOT_LEARNED
+
+
+def _answers_better(evidence: Evidence) -> bool:
+    """Tell whether a classifier with a large loss still answers better than it did, and a constant.
+
+    Cross-entropy punishes confidence: on clients that differ it may rise while answers get better.
+    """
+    found = evidence.predictions
+    if found is None or found.targets.dtype.kind == "f" or not len(found.targets):
+        return False
+    most_frequent = float(np.bincount(found.targets).max()) / len(found.targets)
+    bar = max(average_accuracy(evidence.evaluations[0]), most_frequent) + 0.05
+    return average_accuracy(evidence.judged) > bar
+
+
+def _hints(evidence: Evidence, outcome: str, cures: tuple[str, ...]) -> tuple[str, ...]:
+    spec = evidence.spec
+    averages = [loss for row in evidence.evaluations if (loss := average_loss(row)) is not None]
+    if outcome == outcomes.DIVERGED:
+        last = average_loss(evidence.evaluations[-1])
+        growth = float("inf") if last is None or not averages else last / max(averages[0], 1e-300)
+        return after_divergence(spec, evidence.rounds, growth) + cures
+    if outcome == outcomes.NOT_LEARNED:
+        return after_no_learning(spec, evidence.rounds, averages) + cures
+    return cures
+
+
+def _stalls(evidence: Evidence) -> tuple[Stalls | None, Matrix | None]:
+    """Return the stalled rounds, and the whole Gram matrix of the last that kept one."""
+    rows = [row for row in evidence.rounds if _is_stalled(row, evidence.spec)]
+    if not rows:
+        return None, None
+    summary = Stalls(rounds=len(rows), participants=len(rows[-1].client_ids))
+    for row in reversed(rows):
+        gram = evidence.gram(row.round_num) if row.gram is not None else None
+        if gram is not None and gram.matrix.shape[0] == gram.matrix.shape[1]:
+            found = find_conflict(gram.matrix)
+            ids = row.client_ids
+            return Stalls(
+                rounds=len(rows),
+                participants=len(rows[-1].client_ids),
+                looked_at=row.round_num,
+                blocking=tuple(ids[i] for i in found.blocking) if found else (),
+                conflict=tuple(ids[i] for i in found.members) if found else (),
+            ), gram.matrix
+    return summary, None
+
+
+def _is_stalled(row: RoundRow, spec: Spec) -> bool:
+    """Tell whether a round stalled, also one from before that was written down."""
+    if row.stalled is not None or row.lam is None or row.norm is None:
+        return bool(row.stalled)
+    lengths: Vector = np.ones(len(row.lam))
+    if spec.rule.name in RAW_RULES:
+        if row.norms is None:
+            return False
+        lengths = row.norms
+    return is_no_direction(row.norm, float(np.abs(row.lam) @ lengths))

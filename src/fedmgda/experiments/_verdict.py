@@ -1,0 +1,78 @@
+"""What became of a run, in words and numbers: the values that `summary.json` holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from fedmgda.experiments._json import json_field
+
+__all__ = ["DIVERGED", "LEARNED", "NOT_LEARNED", "NOT_TESTED", "STOOD_STILL", "Stalls", "Verdict"]
+
+LEARNED, NOT_LEARNED, DIVERGED = "learned", "not learned", "diverged"
+STOOD_STILL, NOT_TESTED = "stood still", "not tested"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stalls:
+    """The rounds in which the updates cancelled, and what one of them shows.
+
+    Attributes:
+        rounds: How many there were.
+        participants: How many clients took part in the last of them.
+        looked_at: The round whose Gram matrix was looked at; None where none was kept whole.
+        blocking: Clients without whom the others of that round have a common direction, the one
+            that matters most first; empty if no single client blocks.
+        conflict: Clients that have no common direction among themselves, and would have one if
+            any of them were missing.
+    """
+
+    rounds: int
+    participants: int
+    looked_at: int | None = None
+    blocking: tuple[int, ...] = ()
+    conflict: tuple[int, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Whether a run was worth it, from its records alone.
+
+    Losses are test losses, averaged over the honest clients that have test examples.
+
+    Attributes:
+        outcome: "learned", "not learned", "diverged", "stood still", or "not tested" where nobody
+            has test examples.
+        headline: The most important thing, in one sentence with what to change.
+        sentences: Everything else that should be known, the most important first.
+        hints: Keys to change, as after `-c`, the most promising first.
+        loss: Of the trained model; None where it is not finite.
+        initial_loss: Of the initial model.
+        constant_loss: Of the predictor that says the same of every example; None where the sums
+            of the training targets or the predictions were not kept.
+        worse_than_constant: Clients whose loss is above the constant predictor's by more than
+            two standard errors of the difference, over at least ten test examples.
+        worse_than_initial: Clients whose loss is above that of the initial model by more than two
+            standard errors of their loss, over at least ten test examples.
+        few_test_examples: How many clients have fewer than ten.
+        stalls: The rounds that stalled; None if there were none.
+    """
+
+    outcome: str
+    headline: str
+    sentences: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    loss: float | None = None
+    initial_loss: float | None = None
+    constant_loss: float | None = None
+    worse_than_constant: tuple[int, ...] = ()
+    worse_than_initial: tuple[int, ...] = ()
+    few_test_examples: int = 0
+    stalls: Stalls | None = json_field(default=None, omit=True)  # noqa: RUF009
+
+    @property
+    def good(self) -> bool:
+        """Whether a script may go on: the model learned, or nobody can say."""
+        return self.outcome in {LEARNED, NOT_TESTED}

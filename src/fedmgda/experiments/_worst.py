@@ -1,0 +1,77 @@
+"""The clients that are served worst, each with how sure that is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from fedmgda.experiments._client_losses import client_losses
+from fedmgda.metrics import wilson
+
+if TYPE_CHECKING:
+    from fedmgda.experiments._reader import Run
+    from fedmgda.experiments._rows import ClientResult
+
+__all__ = ["ClientLine", "worst_clients"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientLine:
+    """One client and what its test examples can say.
+
+    Attributes:
+        client_id: Its id.
+        name: What it is called.
+        test_examples: How many test examples it has.
+        accuracy: The share that is classified correctly; NaN for a regression.
+        interval: Wilson's 95 % interval for that share; None for a regression.
+        loss: The mean test loss.
+        error: Its standard error; NaN where it is not known.
+        rounds_sacrificed: In how many rounds the step went against it; None where not counted.
+    """
+
+    client_id: int
+    name: str
+    test_examples: int
+    accuracy: float
+    interval: tuple[float, float] | None
+    loss: float
+    error: float
+    rounds_sacrificed: int | None
+
+
+def worst_clients(run: Run, count: int) -> list[ClientLine]:
+    """Return the clients with the largest test losses, the largest first.
+
+    Args:
+        run: A run that has been evaluated.
+        count: How many clients at most.
+    """
+    clients = [client for client in run.clients if client.test_examples > 0]
+    # A loss that is not finite is the worst of all.
+    clients.sort(key=lambda client: (math.isfinite(client.test_loss), -client.test_loss))
+    worst, errors = clients[:count], dict[int, float]()
+    found = run.predictions()
+    if found is not None and worst:
+        losses = client_losses(found, [client.client_id for client in worst], None)
+        errors = {int(i): float(e) for i, e in zip(losses.client_ids, losses.errors, strict=True)}
+    return [_line(client, errors.get(client.client_id, math.nan)) for client in worst]
+
+
+def _line(client: ClientResult, error: float) -> ClientLine:
+    interval = None
+    if math.isfinite(client.test_accuracy):
+        right = round(client.test_accuracy * client.test_examples)
+        interval = wilson(right, client.test_examples)
+    return ClientLine(
+        client_id=client.client_id,
+        name=client.name or f"client {client.client_id}",
+        test_examples=client.test_examples,
+        accuracy=client.test_accuracy,
+        interval=interval,
+        loss=client.test_loss,
+        error=error,
+        rounds_sacrificed=client.rounds_sacrificed,
+    )

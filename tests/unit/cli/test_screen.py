@@ -1,0 +1,127 @@
+"""What a terminal of 80 x 24 shows of a run: nothing scrolls away, nothing breaks mid-word."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from conflicts import table_of
+from fedmgda.cli._header import header
+from fedmgda.cli._screen import screen, wrapped
+from fedmgda.experiments import RunFolder, execute, open_run
+from runs import finished_run, small_spec
+
+WIDTH, HEIGHT = 80, 24
+
+
+def console():
+    return Console(width=WIDTH, file=io.StringIO(), color_system=None)
+
+
+def shown(parts):
+    to = console()
+    for part in parts:
+        to.print(part)
+    return [line.rstrip() for line in to.file.getvalue().splitlines()]
+
+
+def run_of(folder, table, **clients):
+    data = {"path": str(table), "client": "branch", "target": "value"}
+    spec = small_spec(rounds=5, data=data, model={}, clients={"participation": 1.0} | clients)
+    steps = list(execute(RunFolder.create(folder, spec)))
+    return open_run(folder), steps[0]
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("screen")
+    return run_of(folder / "run", table_of(folder / "visits.csv", clients=90))
+
+
+@pytest.fixture(scope="module")
+def diverged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("diverged")
+    table = table_of(folder / "visits.csv", clients=8, rows=60, agreement=1.0)
+    data = {"path": str(table), "client": "branch", "target": "value"}
+    spec = small_spec(
+        rounds=8, data=data, model={}, rule={"name": "fedavg"},
+        clients={"participation": 1.0, "client_lr": 3.0, "batch_size": 10},
+    )  # fmt: skip
+    for _ in execute(RunFolder.create(folder / "run", spec)):
+        pass
+    return open_run(folder / "run")
+
+
+def test_everything_fits_one_screen_with_the_verdict_last(many):
+    run, _ = many
+    lines = shown(screen(run, console()))
+    assert len(lines) <= HEIGHT
+    assert all(cell_len(line) <= WIDTH for line in lines)
+    assert lines[0] == "Largest test losses, 10 of 90 clients"
+    assert any("clients.csv has every client" in line for line in lines)
+    text = " ".join(lines)
+    assert text.endswith(run.verdict.headline)
+    for word in run.verdict.headline.split():
+        assert word in text
+
+
+def test_a_diverged_run_says_so_in_its_last_sentence_and_in_its_summary(diverged):
+    lines = shown(screen(diverged, console()))
+    assert len(lines) <= HEIGHT
+    assert "It diverged: test loss " in " ".join(lines[-4:])
+    assert "-c clients.client_lr=" in " ".join(lines[-4:])
+    summary = json.loads((diverged.path / "summary.json").read_text())
+    assert summary["verdict"]["outcome"] == "diverged"
+
+
+def test_clients_of_one_row_are_not_shown_as_a_percentage(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "classes.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["branch", "age", "value"])
+        for client in range(12):
+            for _ in range(10):
+                age = rng.normal()
+                writer.writerow([f"支店{client}" * 9, round(age, 4), "yes" if age > 0 else "no"])
+    run, _ = run_of(tmp_path / "run", path)
+    lines = shown(screen(run, console()))
+    assert any(" of 1 " in line and "…" in line for line in lines)
+    table = lines[: next(i for i, line in enumerate(lines) if line.startswith("After round"))]
+    assert not any(re.search(r"(?<!to )100 %", line) for line in table)
+    assert all(cell_len(line) <= WIDTH for line in lines)
+    assert len(lines) <= HEIGHT
+
+
+def test_a_hint_is_never_torn_from_its_option():
+    to = console()
+    for start in range(60, 80):
+        text = wrapped("x" * start + " -c clients.client_lr=0.01 is better.", to).plain
+        assert "-c clients.client_lr=0.01" in text
+        assert "\n" in text
+
+
+def test_the_header_is_ten_lines_at_most_and_names_what_matters(many):
+    run, first = many
+    lines = shown([header(run, first)])
+    assert len(lines) <= 10
+    text = " ".join(" ".join(lines).split())
+    for part in ("90 clients", "990 rows to train", "180 to test", "4 parameters", "fedmgda+"):
+        assert part in text
+    assert f"{run.path}"[:20] in text.replace(" ", "")
+
+
+def test_worst_5_percent_means_the_same_on_the_screen_and_in_the_summary(tmp_path):
+    run = open_run(finished_run(tmp_path / "run").path)
+    written = json.loads((run.path / "summary.json").read_text())["honest"]["accuracy"]
+    assert not [key for key in written if "worst" in key and "5_percent" in key]
+    lines = shown(screen(run, console()))
+    head = next(i for i, line in enumerate(lines) if "worst 5 %" in line)
+    start = lines[head].index("worst 5 %")
+    row = next(line for line in lines[head:] if "accuracy" in line)
+    assert row[start : start + 9].strip() == f"{100 * written['percentile_5']:.1f} %"
