@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from fedmgda.cli._console import out
+from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments import Against, Comparison
 
-__all__ = ["in_short", "show_comparison"]
+__all__ = ["show_comparison"]
 
 _FEW = 10  # test rows below which little can be said of a client
 _WORST = 10  # clients shown at most
@@ -24,16 +25,17 @@ _LINES = 24  # of a screen
 _RARE = 0.2  # share of the positive class below which accuracy says little
 
 
-def show_comparison(found: Comparison, command: str) -> None:
+def show_comparison(found: Comparison, command: str, last: str = "") -> None:
     """Print a comparison.
 
     Args:
         found: The comparison.
         command: What shows it again, to which --csv can be added.
+        last: A sentence that will be printed behind it, and needs room.
     """
     other = _most_telling(found)
     remarks = list(_remarks(found, other))
-    taken = 6 + len(found.runs) + sum(-(-len(line) // out.width) for line in remarks)
+    taken = 6 + len(found.runs) + sum(-(-len(line) // out.width) for line in (*remarks, last))
     out.print(_title(found), soft_wrap=True)
     out.print(_totals(found))
     for line in remarks:
@@ -148,7 +150,7 @@ def _heading(other: Against, shown: int, losing: int) -> str:
 def _number(found: Comparison, value: float) -> str:
     if math.isnan(value):
         return "none"
-    return f"{100 * value:.1f} %" if METRICS[found.metric].percent else in_short(value)
+    return shown_value(found.metric, value)
 
 
 def _signed(found: Comparison, value: float) -> str:
@@ -157,12 +159,3 @@ def _signed(found: Comparison, value: float) -> str:
     sign = "-" if value < 0 else "+"
     percent = METRICS[found.metric].percent
     return sign + (f"{100 * abs(value):.1f}" if percent else in_short(abs(value)))
-
-
-def in_short(value: float) -> str:
-    """Write a number in few characters that people read at a glance.
-
-    >>> in_short(25693.4), in_short(0.44431), in_short(123.456), in_short(3.2e9)
-    ('25,693', '0.444', '123', '3.2e+09')
-    """
-    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e8 else f"{value:.3g}"

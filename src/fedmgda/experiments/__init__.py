@@ -16,10 +16,12 @@ from fedmgda.experiments._plan_comparison import plan_comparison
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
+    ClassResult,
     ClientResult,
     EvaluationRow,
     Gram,
     GroupSummary,
+    MetricsSummary,
     NamedClient,
     RoundRow,
     RowPredictions,
@@ -42,6 +44,7 @@ from fedmgda.experiments._worst import ClientLine, worst_clients
 __all__ = [
     "COLUMNS",
     "Against",
+    "ClassResult",
     "ClientGain",
     "ClientLine",
     "ClientResult",
@@ -54,6 +57,7 @@ __all__ = [
     "History",
     "Interrupted",
     "JobState",
+    "MetricsSummary",
     "NamedClient",
     "PlannedRun",
     "Progress",
