@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
@@ -52,7 +53,7 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
     clients = _worst_table(worst)
 
     def parts() -> list[RenderableType]:
-        where = _where(run, len(verdict.sentences) - len(sentences))
+        where = wrapped(_where(run, len(verdict.sentences) - len(sentences)), console)
         return [title, clients, summary, *measured, *sentences, where, headline]
 
     while len(sentences) > 1 and _height(parts(), console) > _LINES:
@@ -60,9 +61,9 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
     return parts()
 
 
-def _where(run: Run, left_out: int) -> Text:
+def _where(run: Run, left_out: int) -> str:
     more = f", summary.json {left_out} more sentence{'s' * (left_out > 1)}" if left_out else ""
-    return Text(f"Everything about the run is in {run.path}; clients.csv has every client{more}.")
+    return f"Everything about the run is in {run.path}; clients.csv has every client{more}."
 
 
 def _height(parts: list[RenderableType], console: Console) -> int:
@@ -70,10 +71,15 @@ def _height(parts: list[RenderableType], console: Console) -> int:
 
 
 def wrapped(sentence: str, console: Console, style: str = "") -> Text:
-    """Break a sentence between words, never between -c and what is to be copied with it."""
-    joined = Text(sentence.replace("-c ", f"-c{_JOIN}"))
-    lines = joined.wrap(console, console.width)
-    return Text("\n".join(line.plain.rstrip() for line in lines).replace(_JOIN, " "), style)
+    """Break a sentence between words, never within one, nor between -c and what goes with it."""
+    lines = [""]
+    for word in sentence.replace("-c ", f"-c{_JOIN}").split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if lines[-1] and cell_len(longer) > console.width:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return Text("\n".join(lines).replace(_JOIN, " "), style)
 
 
 def _worst_table(lines: list[ClientLine]) -> Table:

@@ -23,6 +23,7 @@ from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._run import execute
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
+from fedmgda.experiments._trained_model import with_arrays
 from fedmgda.rules import Rule
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         for _ in execute(folder, pool, rule if isinstance(rule, Rule) else None):
             pass
         run = open_run(place)
-        trained = _loaded(build, run)
+        trained = with_arrays(build(), run.model_arrays())
         return Training(
             model=trained,
             data=federation,
@@ -234,16 +235,6 @@ def _plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: getattr(value, f.name) for f in fields(value)}
     return value
-
-
-def _loaded(build: Callable[[], nn.Module], run: Run) -> nn.Module:
-    import torch  # noqa: PLC0415
-
-    module = build()
-    shapes = {name: tensor.shape for name, tensor in module.state_dict().items()}
-    arrays = {name: torch.from_numpy(array.copy()) for name, array in run.model_arrays().items()}
-    module.load_state_dict({name: array.reshape(shapes[name]) for name, array in arrays.items()})
-    return module.eval()
 
 
 def _history(run: Run, num_clients: int) -> History:

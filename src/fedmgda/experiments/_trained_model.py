@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Matrix
     from fedmgda.data import Encoder
 
-__all__ = ["Rows", "Scores", "TrainedModel", "check_model_code"]
+__all__ = ["Rows", "Scores", "TrainedModel", "check_model_code", "with_arrays"]
 
 Rows: TypeAlias = (
     "str | Path | RawTable | Sequence[Mapping[str, Any]] | Mapping[str, Iterable[Any]]"
@@ -170,17 +170,29 @@ def _load(spec: Spec, arrays: Mapping[str, NDArray[Any]], encoder: Encoder | Non
         ) from error
     inputs, outputs = _sizes(arrays, encoder)
     with torch.random.fork_rng(devices=[]):
-        module = model_factory(spec, inputs, outputs)()
-    shapes = {name: tensor.shape for name, tensor in module.state_dict().items()}
+        module = model_factory(spec, inputs, outputs)().float()
     try:
-        state = {k: torch.from_numpy(v.copy()).reshape(shapes[k]) for k, v in arrays.items()}
-        module.load_state_dict(state)
+        return with_arrays(module, arrays)
     except (KeyError, RuntimeError) as error:
         reason = " ".join(str(error).split())[:200]
         raise SpecError(
             f"model.name = {spec.model.name!r} is not the model that was trained: {reason}."
         ) from error
-    return module.float().eval()
+
+
+def with_arrays(module: nn.Module, arrays: Mapping[str, NDArray[Any]]) -> nn.Module:
+    """Return a module with the tensors of a trained one, in eval mode.
+
+    Raises:
+        KeyError: If the module has no tensor of a name.
+        RuntimeError: If a tensor is missing, or of another shape.
+    """
+    import torch  # noqa: PLC0415 (slow to import)
+
+    shapes = {name: tensor.shape for name, tensor in module.state_dict().items()}
+    state = {k: torch.from_numpy(v.copy()).reshape(shapes[k]) for k, v in arrays.items()}
+    module.load_state_dict(state)
+    return module.eval()
 
 
 def _sizes(arrays: Mapping[str, NDArray[Any]], encoder: Encoder | None) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """`fedmgda data plot`: the picture, and what is refused before anything is drawn."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from fedmgda._errors import SpecError, StoreError
 from fedmgda.cli import _plot
 from fedmgda.cli._plot import plot
 from fedmgda.experiments import RunFolder, Spec, parse, resolve
+from runs import carry_on
 
 SPEC = {"rounds": 1, "data": {"num_clients": 4}, "clients": {"per_round": 2}}
 
@@ -39,6 +41,18 @@ def test_a_table_is_drawn_and_what_it_lacks_is_noted(spec, capsys):
     shown = capsys.readouterr()
     assert shown.out == "2 clients of visits.csv: who.png\n"
     assert "missing numbers: 'age' (2)" in shown.err
+
+
+def test_a_run_from_before_there_were_encodings_is_drawn_as_it_was(spec, capsys):
+    rows = "".join(f"{i},{site},{i % 2},2024-01-{1 + i % 3}\n" for site in "ab" for i in range(6))
+    Path("visits.csv").write_text("id,site,ill,day\n" + rows)
+    data = {"path": "visits.csv", "client": "site", "target": "ill"}
+    resolved = resolve(parse(Spec, {"rounds": 1, "data": data | {"encoding": "plain"}}))
+    old = replace(resolved, data=replace(resolved.data, encoding=None))
+    RunFolder.create(Path("run"), old)
+    carry_on(Path("run"))
+    plot(Path("run"), Path("who.png"))  # six rows are enough for a client, as they were then
+    assert capsys.readouterr().out == "2 clients of visits.csv: who.png\n"
 
 
 @pytest.mark.parametrize("name", ["who", "who.jpeg", "who.toml"])

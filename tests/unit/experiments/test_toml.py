@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fedmgda._errors import SpecError
-from fedmgda.experiments import RunFolder, Spec, open_run, parse, to_table, to_toml
+from fedmgda.experiments import RunFolder, Spec, open_run, parse, to_table, to_toml, with_overrides
 from fedmgda.experiments._spec import DataSpec
 from fedmgda.experiments._toml import parse_toml
 from runs import small_spec
@@ -64,3 +64,16 @@ def test_what_is_no_toml_is_one_sentence(content):
 def test_lines_may_end_as_they_like_and_a_mark_may_come_first(ends):
     content = b"\xef\xbb\xbf" + ends.join([b"seed = 3", b"rounds = 4", b""])
     assert parse_toml(content, Path("spec.toml")) == {"seed": 3, "rounds": 4}
+
+
+def test_an_override_takes_the_place_of_what_the_file_says_in_other_words():
+    file = {"clients": {"participation": 1.0, "local_epochs": 2}}
+    assert with_overrides(file, ["clients.per_round=9"]) == {
+        "clients": {"per_round": 9, "local_epochs": 2}
+    }
+    assert with_overrides({"clients": {"per_round": 9}}, ["clients.participation=0.5"]) == {
+        "clients": {"participation": 0.5}
+    }
+    # Two overrides that say it twice are the user's mistake, and refused later.
+    both = with_overrides({}, ["clients.per_round=9", "clients.participation=0.5"])
+    assert both == {"clients": {"per_round": 9, "participation": 0.5}}

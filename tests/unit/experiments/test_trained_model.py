@@ -12,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from fedmgda._errors import DataError, SpecError, StoreError
 from fedmgda.data import read_raw
 from fedmgda.experiments import RunFolder, Spec, TrainedModel, execute, open_run, parse, resolve
+from fedmgda.experiments._spec import ModelSpec
 from fedmgda.experiments._trained_model import check_model_code
 from runs import FORMAT_1, carry_on, stopped_run
 
@@ -276,3 +277,23 @@ def test_a_parquet_table_is_the_same_rows(runs, tmp_path):
         assert np.array_equal(
             model.probabilities(tmp_path / "new.parquet"), model.probabilities(table)
         )
+
+
+def test_a_model_of_the_users_own_is_built_by_its_code(runs, tmp_path, monkeypatch):
+    (tmp_path / "clinic_models.py").write_text(
+        "from torch import nn\n"
+        "def network(width):\n"
+        "    first, last = nn.Linear(7, width), nn.Linear(width, 2)\n"
+        "    return nn.Sequential(first, nn.BatchNorm1d(width), last)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = open_run(runs["plain"][1]).spec
+    own = ModelSpec(name="clinic_models:network", options={"width": 3})
+    RunFolder.create(tmp_path / "run", replace(spec, model=own))
+    carry_on(tmp_path / "run")
+    run = open_run(tmp_path / "run")
+    told = run.predictions()
+    new = held_back(runs["plain"][0], told.rows, tmp_path / "new.csv")
+    assert np.abs(run.model().probabilities(new) - told.probabilities).max() <= 1e-6
+    with pytest.raises(SpecError, match="would run code"):
+        run.model(allow_code=False)

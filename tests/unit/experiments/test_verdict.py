@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from torch import nn
 
+import fedmgda
 from conflicts import table_of
 from fedmgda.experiments import GroupSummary, RoundRow, RowPredictions, RunFolder, execute, open_run
 from fedmgda.experiments._evidence import Evidence
@@ -257,3 +259,19 @@ def test_a_digits_run_learns(tmp_path):
 def test_lists_of_names_are_short():
     assert listed(["a"]) == "a"
     assert listed(list("abc"), 2) == "a, b and 1 more"
+
+
+def test_batch_norm_is_said_to_be_outside_the_promise(tmp_path):
+    rng = np.random.default_rng(0)
+    arrays = [(rng.normal(size=(20, 3)).astype(np.float32), rng.integers(0, 2, 20))] * 3
+    model = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4), nn.Linear(4, 2))
+    fedmgda.train(model, arrays, rounds=2, out=tmp_path / "run")
+    run = open_run(tmp_path / "run")
+    said = "running statistics (batch norm, 8 numbers)"
+    assert said in " ".join(run.summary.verdict.sentences)
+
+
+def test_batch_norm_is_mentioned_before_the_first_round(tmp_path):
+    spec = small_spec(rounds=1, model={"name": "batch_norm:model"})
+    first = next(iter(execute(RunFolder.create(tmp_path / "run", spec))))
+    assert any("running statistics (batch norm, 8 numbers)" in note for note in first.notes)
