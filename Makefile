@@ -19,7 +19,8 @@ help:  ## list the targets
 demo: $(VENV)/.run  ## train four rules on built-in data and show what they do to each user
 	$(BIN)/fedmgda demo
 
-test: check  ## run the checks, then all tests that take seconds
+test: check  ## run the checks, fetch the data of tests if that is possible, then run all that take seconds
+	@$(BIN)/python scripts/fetch_test_data.py
 	$(PYTEST) -n 2
 
 test-slow: $(VENV)/.dev  ## run the tests that take minutes

@@ -122,6 +122,11 @@ def test_labels_are_printed_as_they_are(spec, tmp_path):
         (["-c", "rule.epsilon=1.5"], 2, "rule.epsilon must lie in [0, 1], got 1.5."),
         (["-c", "data.num_clients=0"], 2, "data.num_clients must be at least 1, got 0."),
         (["-c", "data.num_clients=1000"], 3, "1797 examples cannot be cut into 2000 shards."),
+        (
+            ["-c", "server.decay=0.1"],
+            2,
+            "server.decay = 0.1 changes nothing in 4 rounds, since the step falls after every 100",
+        ),
         (["-c", "nonsense"], 2, "must have the form section.key=value."),
     ],
 )

@@ -12,7 +12,7 @@ from rich.markup import escape
 import fedmgda
 from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda.cli._compare import compare
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._header import header
@@ -36,6 +36,7 @@ from fedmgda.experiments import (
     plan_sweep,
     read_toml,
     refuse_code,
+    refuse_inert_decay,
     resolve,
     settle,
     to_json,
@@ -51,7 +52,6 @@ app = typer.Typer(
     name="fedmgda",
     help="Federated learning that sacrifices no participating user.",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
@@ -81,10 +81,10 @@ def run_app() -> int:
     try:
         code = app(standalone_mode=False)  # the code of a typer.Exit, or None
     except FedmgdaError as error:
-        err.print(f"[bold red]Error:[/] {escape(str(error))}", soft_wrap=True)
+        say(err, f"[bold red]Error:[/] {escape(str(error))}")
         return error.exit_code
     except Interrupted as stop:
-        err.print(f"{stop} Nothing is lost: the same command goes on from here.")
+        say(err, f"{stop} Nothing is lost: the same command goes on from here.")
         return stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return 130
@@ -141,12 +141,13 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     if seeds is not None:
         raise SpecError("--seeds goes with --compare; for anything else, use fedmgda sweep.")
     spec = resolve(parse(Spec, table))
+    refuse_inert_decay(spec)
     if no_code:
         refuse_code(spec)
     settled = settle(spec)
     spec = settled.spec
     if dry_run:
-        out.print(to_toml(spec), markup=False, highlight=False, end="")
+        out.print(to_toml(spec), markup=False, highlight=False, end="", soft_wrap=True)
         return
     if show_spec:
         err.print(to_toml(spec), markup=False, highlight=False, style="dim")
@@ -180,8 +181,10 @@ def sweep(
 ) -> None:
     """Compare rules, attacks, seeds: every combination of the sweep table of a spec."""
     runs = plan_sweep(read_toml(spec_path), config or [])
-    for planned in runs if no_code else ():
-        refuse_code(planned.spec)
+    for planned in runs:
+        refuse_inert_decay(planned.spec)
+        if no_code:
+            refuse_code(planned.spec)
     collection = Collection(folder or Path("runs") / spec_path.stem, runs)
     states = watch_jobs(collection, jobs, quiet=as_json)
     rows = collection.write_table()
@@ -189,7 +192,7 @@ def sweep(
         out.print_json(to_json(rows))
     else:
         out.print(rows_table(rows))
-        out.print(f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
+        say(out, f"Runs and summary.csv, .md, .json are in {escape(str(collection.path))}")
     leave_if_failed(collection, states)
 
 
@@ -208,7 +211,7 @@ def _carry_on(
 ) -> None:
     if folder.done:
         open_run(folder.path).check()
-        err.print(f"{escape(str(folder.path))} is finished; this is its summary.")
+        say(err, f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
         watch_run(
             execute(folder, settled=settled),

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from fedmgda._files import write_file
 from fedmgda.cli._compare_screen import show_comparison
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.cli._screen import wrapped
 from fedmgda.experiments import compare_runs, comparison_csv, to_json
 
@@ -60,7 +60,7 @@ def report_comparison(
         out.print_json(to_json(found))
         return
     for note in found.notes:
-        err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+        say(err, f"[yellow]Note:[/] {escape(note)}")
     options = [part for name, given in (("--metric", metric), ("--against", against)) if given
                for part in (name, given)]  # fmt: skip
     command = shlex.join(["fedmgda", "compare", *map(str, runs), *options])

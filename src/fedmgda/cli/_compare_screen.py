@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import out
+from fedmgda.cli._console import out, say
 from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.metrics import METRICS
 
@@ -36,12 +36,12 @@ def show_comparison(found: Comparison, command: str, last: str = "") -> None:
     other = _most_telling(found)
     remarks = list(_remarks(found, other))
     taken = 6 + len(found.runs) + sum(-(-len(line) // out.width) for line in (*remarks, last))
-    out.print(_title(found), soft_wrap=True)
+    say(out, _title(found))
     out.print(_totals(found))
     for line in remarks:
         out.print(line, markup=False)
     out.print(_losers(found, other, min(_WORST, max(3, _LINES - taken))))
-    out.print("Every client, with intervals:", f"[bold]{escape(command)} --csv FILE[/]")
+    say(out, f"Every client, with intervals: [bold]{escape(command)} --csv FILE[/]")
 
 
 def _title(found: Comparison) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.markup import escape
@@ -19,7 +19,7 @@ from rich.progress import (
 from rich.table import Table
 
 from fedmgda._errors import DataError
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.data import (
     DATASETS,
     cache_root,
@@ -41,7 +41,14 @@ data_app = typer.Typer(
 
 _EVERY = 5.0  # seconds between plain lines
 
-Name = Annotated[str, typer.Argument(help="A data set of the list.", metavar="NAME")]
+
+def _names() -> list[str]:
+    return [dataset.name for dataset, _ in _fetchable()]
+
+
+Name = Annotated[
+    str, typer.Argument(help="A data set of the list.", metavar="NAME", autocompletion=_names)
+]
 FromPath = Annotated[Path, typer.Argument(help="A folder or a file.", metavar="PATH")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")]
 
@@ -53,23 +60,18 @@ def list_datasets(as_json: AsJson = False) -> None:
         entries = [_entry(dataset, origin) for dataset, origin in _fetchable()]
         out.print_json(json.dumps({"cache": str(cache_root()), "datasets": entries}))
         return
-    table = Table(box=None, pad_edge=False)
-    for name in ("name", "what", "size", "licence", "sources", "cached"):
-        table.add_column(name, justify="right" if name == "size" else "left", overflow="fold")
-    for dataset, origin in _fetchable():
-        size = f"{origin.size / 1e6:.0f} MB" if origin.size else "–"
-        cached = "yes" if is_cached(dataset.name) else "no"
-        places = ", ".join(source.name for source in origin.sources) or "import only"
-        table.add_row(dataset.name, dataset.title, size, dataset.licence, places, cached)
-    out.print(table)
-    out.print(f"The cache is {escape(str(cache_root()))}", soft_wrap=True)
+    out.print(_datasets_table())
+    say(out, f"The cache is {escape(str(cache_root()))}")
     rest = ", ".join(dataset.name for dataset in DATASETS.values() if dataset.origin is None)
-    out.print(f"Used without fetching: {rest}", soft_wrap=True)
+    say(out, f"Used without fetching: {rest}")
 
 
 @data_app.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(help="Data sets of the list.", metavar="NAME...")],
+    names: Annotated[
+        list[str],
+        typer.Argument(help="Data sets of the list.", metavar="NAME...", autocompletion=_names),
+    ],
 ) -> None:
     """Bring data sets into the cache from the first source that answers, and check them."""
     for name in names:
@@ -77,7 +79,7 @@ def fetch(
     for name in names:
         with _News() as news:
             folder = fetch_dataset(name, news.show)
-        out.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
+        say(out, f"{name}: {escape(str(folder))}")
 
 
 @data_app.command()
@@ -100,7 +102,7 @@ def verify(name: Name, as_json: AsJson = False) -> None:
 def import_files(name: Name, path: FromPath) -> None:
     """Take official files you already have into the cache."""
     folder = import_folder(name, path)
-    out.print(f"{name}: {escape(str(folder))}", soft_wrap=True)
+    say(out, f"{name}: {escape(str(folder))}")
 
 
 class _News:
@@ -130,7 +132,7 @@ class _News:
         """Show one step."""
         if not step.done:
             self._bar.update(self._task, visible=False)
-            err.print(escape(step.text), soft_wrap=True)
+            say(err, escape(step.text))
             return
         self._bar.update(
             self._task,
@@ -142,12 +144,31 @@ class _News:
         if not err.is_terminal and time.monotonic() - self._last > _EVERY:
             self._last = time.monotonic()
             total = f" of {step.total / 1e6:.0f}" if step.total else ""
-            err.print(f"{step.text}: {step.done / 1e6:.0f}{total} MB")
+            say(err, f"{step.text}: {step.done / 1e6:.0f}{total} MB")
 
 
 def _fetchable() -> list[tuple[Dataset, Origin]]:
     """Return the data sets that are kept in the cache."""
     return [(dataset, dataset.origin) for dataset in DATASETS.values() if dataset.origin]
+
+
+def _datasets_table() -> Table:
+    """Show the data sets in columns that are at least as wide as their longest word."""
+    rows = [("name", "what", "size", "licence", "sources", "cached")]
+    for dataset, origin in _fetchable():
+        size = f"{origin.size / 1e6:.0f} MB" if origin.size else "–"
+        cached = "yes" if is_cached(dataset.name) else "no"
+        places = ", ".join(source.name for source in origin.sources) or "import only"
+        rows.append((dataset.name, dataset.title, size, dataset.licence, places, cached))
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
+    for cells in zip(*rows, strict=True):
+        widest = max(len(word) for cell in cells for word in cell.split())
+        justify: Literal["left", "right"] = "right" if cells[0] == "size" else "left"
+        short = cells[0] in {"name", "size", "cached"}
+        table.add_column(cells[0], justify=justify, min_width=widest, no_wrap=short)
+    for row in rows[1:]:
+        table.add_row(*row)
+    return table
 
 
 def _entry(dataset: Dataset, origin: Origin) -> dict[str, object]:
@@ -190,8 +211,8 @@ def _show(found: Verification) -> None:
         table.add_row("ok" if check.ok else "BAD", check.file, check.kind, escape(check.found))
     out.print(table)
     verdict = "is what it should be" if found.ok else "is damaged"
-    out.print(
+    say(
+        out,
         f"{found.name} in {escape(str(found.folder))} {verdict}; it came from "
         f"{escape(found.source)}.",
-        soft_wrap=True,
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._tables import rows_table
 from fedmgda.experiments import Collection, demo_table, known_ids, open_run, plan_sweep, to_json
@@ -27,7 +27,8 @@ def run_demo(path: Path, jobs: int, *, as_json: bool) -> None:
     """Run the sweep of the demo, or what is left of it, and show the table and the picture."""
     collection = Collection(path, plan_sweep(demo_table()))
     if not as_json:
-        err.print(
+        say(
+            err,
             "20 users hold two label-sorted shards of handwritten digits each; 10 of them train an "
             "MLP 64-32-10 in each of 150 rounds. Four rules, two seeds, with and without one user "
             "that inflates its loss 100 times.",
@@ -42,11 +43,11 @@ def run_demo(path: Path, jobs: int, *, as_json: bool) -> None:
         return
     out.print(rows_table(rows))
     out.print()
-    out.print(_findings(rows), soft_wrap=False)
+    say(out, _findings(rows), wrap=True)
     out.print()
-    out.print(f"Picture: {picture}", soft_wrap=True)
-    out.print(f"Table:   {path / 'summary.csv'} (and .md, .json)", soft_wrap=True)
-    out.print(f"Runs:    {path} (one folder each, with every round and user)", soft_wrap=True)
+    say(out, f"Picture: {picture}")
+    say(out, f"Table:   {path / 'summary.csv'} (and .md, .json)")
+    say(out, f"Runs:    {path} (one folder each, with every round and user)")
 
 
 def _curves(collection: Collection) -> list[Curve]:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from fedmgda._errors import SpecError, StoreError
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.experiments import (
     Spec,
     build_data,
@@ -50,10 +50,10 @@ def plot(
     else:
         data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
     for note in notes:
-        err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+        say(err, f"[yellow]Note:[/] {escape(note)}")
     figure = partition_heatmap(data)
     try:
         figure.savefig(picture, dpi=150)
     except OSError as error:
         raise StoreError(f"The picture {picture} cannot be written: {error.strerror}.") from error
-    out.print(f"{data.num_clients} clients of {escape(data.name)}: {escape(str(picture))}")
+    say(out, f"{data.num_clients} clients of {escape(data.name)}: {escape(str(picture))}")

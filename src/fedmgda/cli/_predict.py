@@ -15,7 +15,7 @@ from rich.markup import escape
 from fedmgda._errors import DataError, SpecError
 from fedmgda._files import write_file
 from fedmgda._text import listed
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.data import read_raw, texts_of
 from fedmgda.experiments import open_run
@@ -56,7 +56,7 @@ def predict(
     raw = read_raw(table)
     scores = model.score(raw)
     for note in scores.notes:
-        err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+        say(err, f"[yellow]Note:[/] {escape(note)}")
     if scored is not None:
         write_file(scored, _csv(raw, scores).encode())
     if as_json:
@@ -66,7 +66,7 @@ def predict(
         typer.echo(_csv(raw, scores), nl=False)
     else:
         target = model.encoder.target
-        out.print(escape(f"{_in_short(scores, target)} Written to {scored}"), soft_wrap=True)
+        say(out, escape(f"{_in_short(scores, target)} Written to {scored}"))
 
 
 def _check_place(scored: Path, table: Path) -> None:

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from fedmgda.cli._console import err
+from fedmgda.cli._console import err, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -43,7 +43,7 @@ def watch_run(
         with closing(_as_generator(steps)):
             for progress in steps:
                 for note in progress.notes:
-                    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+                    say(err, f"[yellow]Note:[/] {escape(note)}")
                 if task is None:
                     if begin is not None and not quiet:
                         begin(progress)
@@ -54,7 +54,7 @@ def watch_run(
                 bar.update(task, completed=progress.round_num, news=news)
                 if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                     last = time.monotonic()
-                    err.print(f"round {progress.round_num} of {progress.rounds}: {news}")
+                    say(err, f"round {progress.round_num} of {progress.rounds}: {news}")
 
 
 def watch_jobs(
@@ -79,7 +79,7 @@ def watch_jobs(
         for state in collection.execute(jobs):
             for note in state.notes if notes and not quiet else ():
                 if note not in said:
-                    err.print(f"[yellow]Note:[/] {escape(note)}", soft_wrap=True)
+                    say(err, f"[yellow]Note:[/] {escape(note)}")
                     said.add(note)
             if state.finished or state.error:
                 ended.append(state)
@@ -94,7 +94,7 @@ def watch_jobs(
             bar.update(task, total=sum(totals), completed=sum(done), news=news)
             if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                 last = time.monotonic()
-                err.print(f"round {sum(done)} of {sum(totals)}: {news}")
+                say(err, f"round {sum(done)} of {sum(totals)}: {news}")
     return ended
 
 
@@ -103,7 +103,7 @@ def leave_if_failed(collection: Collection, states: Sequence[JobState]) -> None:
     failed = [state for state in states if state.error]
     for state in failed:
         name = collection.runs[state.index].folder_name
-        err.print(f"[bold red]Error:[/] {escape(f'{name}: {state.error}')}", soft_wrap=True)
+        say(err, f"[bold red]Error:[/] {escape(f'{name}: {state.error}')}")
     if failed:
         raise typer.Exit(failed[0].exit_code)
 

@@ -11,12 +11,13 @@ import typer
 from rich.markup import escape
 
 from fedmgda._errors import LockedError, SpecError
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.cli._options import NoCode, refuse_others, require_folders
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._studies import print_list, print_report, print_theory
-from fedmgda.experiments import Collection, refuse_code
+from fedmgda.experiments import Collection, inert_decay, refuse_code
 from fedmgda.paper import (
+    STUDIES,
     Setting,
     default_folder,
     export_study,
@@ -38,8 +39,15 @@ __all__ = ["reproduce"]
 _TRIES, _PAUSE = 30, 2.0  # how often, and after how many seconds, a locked run is tried again
 
 
+def _names() -> list[str]:
+    return ["list", *STUDIES]
+
+
 def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
-    name: Annotated[str, typer.Argument(help="A table or figure, or: list", metavar="ID")],
+    name: Annotated[
+        str,
+        typer.Argument(help="A table or figure, or: list", metavar="ID", autocompletion=_names),
+    ],
     seeds: Annotated[
         str | None,
         typer.Option(
@@ -115,6 +123,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     runs = plan_study(study, setting)
     for planned in runs if no_code else ():
         refuse_code(planned.spec)
+    for note in dict.fromkeys(note for run in runs if (note := inert_decay(run.spec))):
+        say(err, f"[yellow]Note:[/] {escape(note)}")
     collection = None if report else Collection(folder, runs)
     states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection else []
     _show(study, setting, folder, publish)
@@ -149,7 +159,7 @@ def _carry_out(collection: Collection, jobs: int) -> list[JobState]:
         states = watch_jobs(collection, jobs, quiet=False)
         if all(state.exit_code != LockedError.exit_code for state in states):
             break
-        err.print("Another process still works on some of the runs; waiting for it.")
+        say(err, "Another process still works on some of the runs; waiting for it.")
         time.sleep(_PAUSE)
     return states
 
@@ -172,7 +182,7 @@ def _show(study: Study, setting: Setting, folder: Path, publish: Path | None) ->
     if publish is not None:
         copies = export_study(study, setting, written, publish)
         size = sum(path.stat().st_size for path in copies)
-        out.print(escape(f"Published in {publish}: {len(copies)} files, {size:,} bytes."))
+        say(out, escape(f"Published in {publish}: {len(copies)} files, {size:,} bytes."))
     if sum(result.done for result in written.results) < written.planned:
         command = escape(run_command(study, setting, folder))
-        err.print(f"Some runs are not finished; go on with: {command}", soft_wrap=True)
+        say(err, f"Some runs are not finished; go on with: {command}")

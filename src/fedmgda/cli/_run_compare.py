@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from fedmgda._errors import StoreError
 from fedmgda.cli._compare import report_comparison
-from fedmgda.cli._console import err
+from fedmgda.cli._console import err, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.experiments import Collection, Spec, open_run, parse, plan_comparison, refuse_code
 
@@ -44,7 +44,7 @@ def run_compared(
     if not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))
         over = f", {len(seeds)} seeds each" if seeds else ""
-        err.print(f"Running {escape(names)}{over} in {escape(str(path))}", soft_wrap=True)
+        say(err, f"Running {escape(names)}{over} in {escape(str(path))}")
     states = watch_jobs(collection, 1, quiet=as_json, notes=True)
     failed = {state.index for state in states if state.error}
     per_seed = len(runs) // len(seeds or [None])

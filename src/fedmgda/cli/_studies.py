@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import err, out
+from fedmgda.cli._console import err, out, say
 from fedmgda.paper import (
     METRICS,
     STARS,
@@ -17,6 +17,7 @@ from fedmgda.paper import (
     elsewhere,
     line_cells,
     load_study,
+    measured_on,
     preamble,
     reasons_of,
     standing,
@@ -45,42 +46,45 @@ def print_list(setting: Setting, *, measure: bool) -> None:
             table.add_row(name, study.title, "-", "seconds", "-")
             continue
         if measure:
-            err.print(f"Timing {name} ...")
+            say(err, f"Timing {name} ...")
             if problem := calibrate(study, setting):
-                err.print(f"[yellow]Note:[/] {escape(f'{name}: {problem}')}", soft_wrap=True)
+                say(err, f"[yellow]Note:[/] {escape(f'{name}: {problem}')}")
         state = standing(study, setting)
         amount = f"{state.runs} x {state.rounds // state.runs}"
         shown = (amount, _cost(state), f"{state.finished}/{state.runs}")
         table.add_row(name, escape(study.title), *shown)
     out.print(table)
-    out.print(
-        f"compat = {setting.compat}. Cost: hours of one core for all runs, from the rounds that "
-        "were timed on this machine; ? where none was (--measure times three rounds of each)."
+    say(
+        out,
+        f"compat = {setting.compat}. Cost: hours of one core for all runs, from rounds that were "
+        f"timed on this machine (--measure times three of each), or, with ~, on one with an "
+        f"{escape(measured_on())}.",
+        wrap=True,
     )
     for folder, (finished, begun) in elsewhere(setting).items():
         text = f"Also there: {folder}, {finished} of {begun} runs finished."
-        out.print(escape(text), soft_wrap=True)
+        say(out, escape(text))
 
 
 def print_report(study: Study, setting: Setting, report: Report) -> None:
     """Show our numbers beside the published ones, and the differences over paired seeds."""
-    out.print(f"[bold]{escape(study.title)}[/]")
+    say(out, f"[bold]{escape(study.title)}[/]")
     for text in preamble(study, setting, report.lines):
-        out.print(escape(text))
+        say(out, escape(text), wrap=True)
     for metric in dict.fromkeys(line.metric for line in report.lines):
         out.print()
         out.print(_metric_table(study, report, metric))
     if report.answers:
         out.print()
-        out.print(f"Differences over paired seeds. {STARS}")
+        say(out, f"Differences over paired seeds. {STARS}")
         for text in answers_lines(report.answers):
-            out.print(escape(text))
+            say(out, escape(text), wrap=True)
     for reason in reasons_of(report.lines):
-        out.print(escape(f"\nNot comparable: {reason}."))
+        say(out, escape(f"\nNot comparable: {reason}."))
     finished = sum(result.done for result in report.results)
-    out.print(f"\n{finished} of {report.planned} runs are finished. Written:")
+    say(out, f"\n{finished} of {report.planned} runs are finished. Written:")
     for file in report.files:
-        out.print(escape(str(file)), soft_wrap=True)
+        say(out, escape(str(file)))
 
 
 def print_theory(checks: Sequence[Check], files: Sequence[Path]) -> None:
@@ -95,7 +99,7 @@ def print_theory(checks: Sequence[Check], files: Sequence[Path]) -> None:
         table.add_row(escape(check.claim), escape(check.where), *numbers, _holds(check))
     out.print(table)
     for file in files:
-        out.print(escape(str(file)), soft_wrap=True)
+        say(out, escape(str(file)))
 
 
 def _holds(check: Check) -> str:
@@ -118,4 +122,5 @@ def _cost(state: Standing) -> str:
     hours = state.hours
     if hours is None:
         return "?"
-    return f"{hours:.1f} h" if hours < 100 else f"{hours:,.0f} h"
+    about = "" if state.timed_here else "~"
+    return f"{about}{hours:.1f} h" if hours < 100 else f"{about}{hours:,.0f} h"

@@ -49,6 +49,7 @@ class Dataset:
         origin: Where its official files come from; None if there is nothing to fetch or import.
         default_partition: The partition for the keys that are given, where it depends on them.
         defaults: Further settings by default, where they depend on those that are given.
+        official_test: Reads its official test set, which no client holds, where it has one.
         check: Refuses settings that do not go together, with a SpecError.
     """
 
@@ -72,4 +73,5 @@ class Dataset:
     origin: Origin | None = None
     default_partition: Callable[[Settings], str] | None = None
     defaults: Callable[[Settings], Settings] | None = None
+    official_test: Callable[[], Examples] | None = None
     check: Callable[[Settings], None] | None = None

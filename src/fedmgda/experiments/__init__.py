@@ -7,6 +7,7 @@ from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
 from fedmgda.experiments._compare_csv import comparison_csv
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._jobs import JobState
@@ -83,6 +84,7 @@ __all__ = [
     "comparison_csv",
     "demo_table",
     "execute",
+    "inert_decay",
     "known_ids",
     "merged",
     "open_run",
@@ -91,6 +93,7 @@ __all__ = [
     "plan_sweep",
     "read_toml",
     "refuse_code",
+    "refuse_inert_decay",
     "resolve",
     "run_folders",
     "settle",

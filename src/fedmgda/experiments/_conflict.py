@@ -53,7 +53,7 @@ def find_conflict(gramian: Matrix) -> Conflict | None:
 
     >>> rows = np.array([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.0]])
     >>> find_conflict(rows @ rows.T).blocking
-    (2,)
+    (2, 0, 1)
     """
     unit, moved = unit_gramian(gramian)
     everyone = np.arange(len(moved))

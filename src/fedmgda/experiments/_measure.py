@@ -100,6 +100,8 @@ def summarize(
         honest=last.honest,
         all_users=last.all_users,
         pareto_residual=last.pareto_residual,
+        global_accuracy=last.global_accuracy,
+        global_loss=last.global_loss,
         improved=float(np.mean(improved)) if improved else None,
         improved_last_50=float(np.mean(lately)) if lately else None,
         rounds_that_sacrificed=sum(bool(row.sacrificed) for row in rounds),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import MISSING, Field, fields, is_dataclass
+from functools import cache
 from operator import ge, gt, le, lt
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -30,8 +31,8 @@ def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
     Raises:
         SpecError: At the first value that does not fit.
     """
-    hints = get_type_hints(kind)
-    known = {f.name: f for f in fields(kind)}  # type: ignore[arg-type]  # kind is a dataclass
+    about: Any = kind
+    hints, known = _hints(about), {f.name: f for f in fields(about)}
     values = {}
     for key, value in table.items():
         path = f"{where}.{key}" if where else key
@@ -39,6 +40,12 @@ def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
             raise SpecError(f"There is no key {path!r}{suggest(key, list(known), where)}")
         values[key] = _value(hints[key], value, path, known[key])
     return kind(**values)
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """Return the types of a dataclass; to read them takes longer than everything else here."""
+    return get_type_hints(kind)
 
 
 def suggest(word: str, names: list[str], where: str = "") -> str:

@@ -12,6 +12,7 @@ from fedmgda.data import find_dataset
 from fedmgda.experiments._baselines import as_baseline
 from fedmgda.experiments._build import build_rule
 from fedmgda.experiments._defaults import resolve_data, resolve_model
+from fedmgda.experiments._official import check_official
 from fedmgda.experiments._participants import clients_per_round, resolve_participation
 from fedmgda.experiments._rule_options import resolve_rule
 from fedmgda.experiments._scores import check_metrics
@@ -51,6 +52,7 @@ def resolve(spec: Spec) -> Spec:
         # The released code evaluates after rounds 1, 11, ..., and reports the last of those.
         offset=_first(spec.evaluation.offset, 1 if released else 0),
         last=_first(spec.evaluation.last, not released),
+        global_test=spec.evaluation.global_test or None,
         select=_first(spec.evaluation.select, find_dataset(data.name or "").select),
         metrics=_first(spec.evaluation.metrics, "auto" if data.name == "table" else None),
     )
@@ -103,6 +105,7 @@ def _check(spec: Spec) -> None:
         clients_per_round(spec, spec.data.num_clients)
     _check_own_functions(spec.clients)
     check_patience(spec.evaluation)
+    check_official(spec)
     check_metrics(spec.evaluation)
     if spec.server.schedule == "harmonic" and spec.server.curvature is None:
         raise SpecError("server.schedule = 'harmonic' needs server.curvature, the c of 2/(c(t+2)).")

@@ -150,6 +150,8 @@ class EvaluationRow:
         pareto_residual: min ‖Jλ‖ over the full gradients, where it was asked for.
         validation_score: The mean loss or accuracy of honest users on their validation splits,
             where a model is selected by it; None where one of them is not finite.
+        global_accuracy: On the official test set of the data, where that was asked for.
+        global_loss: Likewise.
         failures: The users that could not be evaluated, with the reason.
         previous: The sha256 of all bytes of the file before this line.
     """
@@ -163,6 +165,8 @@ class EvaluationRow:
     all_users: GroupSummary | None = json_field("all", default=None, omit=True)  # noqa: RUF009
     pareto_residual: float | None = json_field(default=None, omit=True)
     validation_score: float | None = json_field(default=None, omit=True)
+    global_accuracy: float | None = json_field(default=None, omit=True)
+    global_loss: float | None = json_field(default=None, omit=True)
     failures: tuple[Failure, ...] = json_field(default=(), omit=True)
     previous: str | None = None
 
@@ -242,6 +246,8 @@ class Summary:
         rounds_failed: In how many rounds the model did not move.
         quarantined: How many replies did not count.
         dropped: How many updates were zero and left out.
+        global_accuracy: On the official test set of the data, where that was asked for.
+        global_loss: Likewise.
         selected_round: The round with the best validation score, where a model is selected by it.
         validation_score: That score; None where the model has none.
         stopped_early: Whether the run was ended because no better score was found.
@@ -261,6 +267,8 @@ class Summary:
     quarantined: int
     dropped: int
     rounds_stalled: int | None = None
+    global_accuracy: float | None = json_field(default=None, omit=True)
+    global_loss: float | None = json_field(default=None, omit=True)
     selected_round: int | None = json_field(default=None, omit=True)
     validation_score: float | None = json_field(default=None, omit=True)
     stopped_early: bool | None = json_field(default=None, omit=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import time
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FederationStalledError
 from fedmgda.data import fingerprint
@@ -28,6 +28,7 @@ from fedmgda.experiments._json import to_json
 from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
+from fedmgda.experiments._official import official_test, refuse_remote_test, with_official
 from fedmgda.experiments._progress import Progress, going_on, start_params
 from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
@@ -91,9 +92,10 @@ def execute(
         spec = folder.spec()
         if clients is not None:
             refuse_remote(spec)
+            refuse_remote_test(spec)
             spec = with_client_ids(spec, clients.client_names, clients.num_clients)
             spec = carried_out(spec, clients.num_clients)
-            yield from _carry_out(folder, spec, clients, rule)
+            yield from _carry_out(folder, spec, clients, rule, _Here())
             return
         # Where nobody has settled the spec, it is settled here and the folder keeps it as it is.
         settled = settled or settle(spec)
@@ -102,10 +104,27 @@ def execute(
             data, notes = build_data(spec)
         spec = with_client_ids(spec, data.client_names, data.num_clients)
         spec = carried_out(spec, data.num_clients)
-        with _pool(spec, data) as pool:
+        with _pool(spec, data) as pool, official_test(spec, pool) as official:
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)
-            yield from _carry_out(folder, spec, pool, rule, notes=notes, also=(old,))
+            here = _Here(notes=notes, also=(old,), official=official)
+            yield from _carry_out(folder, spec, pool, rule, here)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Here:
+    """What is known where the data is.
+
+    Attributes:
+        notes: Sentences the user should see.
+        also: Further fingerprints of the data that are right.
+        official: Who evaluates on the official test set.
+    """
+
+    notes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+    official: Clients | None = None
 
 
 @contextmanager
@@ -120,24 +139,19 @@ def _pool(spec: Spec, data: FederatedData) -> Iterator[Clients]:
 
 
 def _carry_out(
-    folder: RunFolder,
-    spec: Spec,
-    clients: Clients,
-    rule: Rule | None,
-    *,
-    notes: tuple[str, ...] = (),
-    also: tuple[str, ...] = (),
+    folder: RunFolder, spec: Spec, clients: Clients, rule: Rule | None, here: _Here
 ) -> Iterator[Progress]:
     with going_on(folder):
-        folder.keep_partition(clients.facts, also)
+        folder.keep_partition(clients.facts, here.also)
         folder.keep_path(clients.path)
     if spec.baseline == "alone":
-        yield from train_alone(folder, spec, clients, notes)
+        yield from train_alone(folder, spec, clients, here.notes)
         return
     known = KnownLosses(clients)
     of_one = lone_federation(spec, known) if spec.baseline else None
-    run = _Run(folder, spec, known, of_one or build_federation(spec, known, rule))
-    run.notes += notes
+    federation = of_one or build_federation(spec, known, rule)
+    run = _Run(folder, spec, known, federation, here.official)
+    run.notes += here.notes
     if clients.num_buffers:
         run.notes += (BUFFERS.format(count=clients.num_buffers),)
     yield from run.steps()
@@ -148,10 +162,15 @@ class _Run:
     """The loop of one run and the little it remembers between rounds."""
 
     def __init__(
-        self, folder: RunFolder, spec: Spec, clients: Clients, federation: Federation
+        self,
+        folder: RunFolder,
+        spec: Spec,
+        clients: Clients,
+        federation: Federation,
+        official: Clients | None,
     ) -> None:
         self._folder, self._spec, self._clients = folder, spec, clients
-        self._federation = federation
+        self._federation, self._official = federation, official
         self._malicious = known_ids(spec.attack.clients)
         check_validation(spec.evaluation, clients.facts, self._malicious)
         self._saved_at = time.monotonic()
@@ -297,6 +316,7 @@ class _Run:
     def _evaluate(self, server: ServerState) -> EvaluationRow:
         evaluation, wanted = self._evaluated(server.model), self._spec.evaluation
         row = evaluation_row(server.round_num, evaluation, self._malicious)
+        row = with_official(row, self._official, server.model)
         if wanted.pareto:
             gradients = self._clients.gradients(server.model, evaluation.client_ids)
             residual = pareto_residual(gradients.updates) if gradients.client_ids else None

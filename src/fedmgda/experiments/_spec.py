@@ -184,6 +184,7 @@ class EvaluationSpec:
     pareto: bool = False
     select: Literal["loss", "accuracy", "last"] | None = None
     patience: int | None = _number(None, low=1)
+    global_test: bool | None = None
     metrics: Literal["auto"] | tuple[str, ...] | None = None
 
     @property

@@ -179,13 +179,15 @@ def _name(value: Any) -> str:
 
 
 def _refuse_twins(runs: list[PlannedRun]) -> None:
-    seen: dict[str, Spec] = {}
+    seen = set[str]()
+    # One of each row is enough: seeds are whole numbers.
+    rows = {tuple(run.cell.items()): run.spec for run in runs}
     for run in runs:
         if run.folder_name in seen:
             raise SpecError(
                 f"Two runs of the sweep would share the folder {run.folder_name!r}; give the "
                 "variants different labels and list no value twice."
             )
-        seen[run.folder_name] = run.spec
-    for spec in seen.values():
+        seen.add(run.folder_name)
+    for spec in rows.values():
         to_toml(spec)  # every spec can be written before the first run starts

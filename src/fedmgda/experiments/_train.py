@@ -16,6 +16,7 @@ import numpy as np
 from fedmgda._errors import SpecError
 from fedmgda.data import FederatedData, check_federation
 from fedmgda.experiments._build import check_fit, fresh_module
+from fedmgda.experiments._decay import refuse_inert_decay
 from fedmgda.experiments._own_arrays import federate_arrays
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._reader import open_run
@@ -155,6 +156,7 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         "engine": {"workers": workers},
     }  # fmt: skip
     spec = resolve(parse(Spec, table))
+    refuse_inert_decay(spec)
     with ExitStack() as stack:
         place = Path(out) if out else Path(stack.enter_context(TemporaryDirectory())) / "run"
         pool = stack.enter_context(

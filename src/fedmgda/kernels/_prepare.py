@@ -1,12 +1,12 @@
-"""Compile before the first round rather than in it, and say so where it takes time."""
+"""Compile before the first round rather than in it, and say so where it is done."""
 
 from __future__ import annotations
 
 import logging
-import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
+from numba.core import event
 
 from fedmgda.kernels._client import score, train
 from fedmgda.kernels._layout import DENSE, LANES, LAYER
@@ -18,18 +18,29 @@ if TYPE_CHECKING:
 
 __all__ = ["prepare"]
 
-_PATIENCE = 1.0  # seconds: what is stored on disk is loaded sooner
 _log = logging.getLogger("fedmgda")
+
+
+@final
+class _Announcement(event.Listener):
+    """Says so when the first kernel is compiled; what is loaded from disk is not."""
+
+    def __init__(self) -> None:
+        self._said = False
+
+    def on_start(self, _: Any) -> None:
+        if not self._said:
+            _log.warning("Compiling the kernels for small networks: about ten seconds, once.")
+        self._said = True
+
+    def on_end(self, _: Any) -> None:
+        pass
 
 
 def prepare(arrays: Sequence[NDArray[Any]]) -> None:
     """Load or compile the kernels for data of these types (features, table, classes, values)."""
-    work = threading.Thread(target=_touch, args=(tuple(arrays),))
-    work.start()
-    work.join(_PATIENCE)
-    if work.is_alive():
-        _log.warning("Compiling the kernels for small networks: about ten seconds, once.")
-        work.join()
+    with event.install_listener("numba:compile", _Announcement()):
+        _touch(tuple(arrays))
 
 
 def _touch(arrays: tuple[NDArray[Any], ...]) -> None:

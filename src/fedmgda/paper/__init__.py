@@ -1,7 +1,7 @@
 """The paper, reproduced: its tables and figures as sweeps, and how they compare."""
 
 from fedmgda.paper._comparison import Line
-from fedmgda.paper._cost import Standing, calibrate, elsewhere, standing
+from fedmgda.paper._cost import Standing, calibrate, elsewhere, measured_on, standing
 from fedmgda.paper._export import export_study
 from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._published import Number, published_number
@@ -35,6 +35,7 @@ __all__ = [
     "judge",
     "line_cells",
     "load_study",
+    "measured_on",
     "paired_difference",
     "parse_seeds",
     "plan_study",

@@ -1,10 +1,13 @@
-"""What a study costs on this machine, from rounds that were really run here."""
+"""What a study costs, from rounds that were really run: here, or on the machine of the table."""
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import cache
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments import PlannedRun
     from fedmgda.paper._study import Study
 
-__all__ = ["Standing", "calibrate", "elsewhere", "standing"]
+__all__ = ["Standing", "calibrate", "elsewhere", "measured_on", "standing"]
 
 _ROUNDS = 3
 _SECONDS = 20.0  # after which one timed round is enough
@@ -35,13 +38,16 @@ class Standing:
         runs: How many runs it has.
         finished: How many of them are done, in its default folder.
         rounds: The rounds of all runs together.
-        seconds_per_round: Measured here, in one process; None if nothing has been run.
+        seconds_per_round: Of one process, measured here or taken from the table of the package;
+            None if neither is known.
+        timed_here: Whether it was measured on this machine.
     """
 
     runs: int
     finished: int
     rounds: int
     seconds_per_round: float | None
+    timed_here: bool
 
     @property
     def hours(self) -> float | None:
@@ -54,13 +60,27 @@ class Standing:
 def standing(study: Study, setting: Setting) -> Standing:
     """Look at the default folders of a study: the runs that are done, and the pace of all."""
     runs = plan_study(study, setting)
-    folder = default_folder(study, setting)
+    folder, pace = default_folder(study, setting), _pace(study, setting, runs)
     return Standing(
         runs=len(runs),
         finished=sum(RunFolder(folder / run.folder_name).done for run in runs),
         rounds=sum(run.spec.rounds for run in runs),
-        seconds_per_round=_pace(study, setting, runs),
+        seconds_per_round=_costs()["seconds_per_round"].get(study.name) if pace is None else pace,
+        timed_here=pace is not None,
     )
+
+
+def measured_on() -> str:
+    """Return the processor that the costs of the package were measured on."""
+    return str(_costs()["machine"])
+
+
+@cache
+def _costs() -> dict[str, Any]:
+    """Return what scripts/measure_costs.py wrote."""
+    text = (files("fedmgda.paper") / "costs.json").read_text(encoding="utf-8")
+    costs: dict[str, Any] = json.loads(text)
+    return costs
 
 
 def elsewhere(setting: Setting) -> dict[Path, tuple[int, int]]:
@@ -100,6 +120,8 @@ def _pace(study: Study, setting: Setting, runs: list[PlannedRun]) -> float | Non
         default_folder(study, setting),
         default_folder(study, replace(setting, rounds=_ROUNDS)),
     ):
+        if not folder.is_dir():
+            continue
         paces = [pace for run in runs if (pace := _pace_of(folder / run.folder_name)) is not None]
         if paces:
             return float(np.mean(paces))

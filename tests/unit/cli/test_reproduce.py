@@ -72,6 +72,17 @@ def test_the_theory_is_written_wherever_it_was_asked_for(tmp_path, monkeypatch):
     assert [path.name for path in asked] == ["theory-paper"]
 
 
+@pytest.mark.parametrize(("rounds", "noted"), [(3, True), (None, False)])
+def test_a_decay_that_changes_nothing_is_noted_once(rounds, noted, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(_reproduce, "_show", lambda *_: None)
+    reproduce("adult-bias", rounds=rounds, folder=tmp_path / "out", report=True)
+    said = capsys.readouterr().err
+    assert said.count("changes nothing in 3 rounds") == (
+        len(set(said.splitlines())) if noted else 0
+    )
+    assert ("Note: server.decay" in said) == noted
+
+
 def test_an_unfinished_report_names_the_command_that_goes_on(tmp_path, monkeypatch, capsys):
     study = tiny_study("adult-bias")
     monkeypatch.setattr(_reproduce, "load_study", lambda _: study)

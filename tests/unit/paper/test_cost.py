@@ -10,9 +10,11 @@ from fedmgda.paper import (
     default_folder,
     elsewhere,
     load_study,
+    measured_on,
     plan_study,
     standing,
 )
+from fedmgda.paper._cost import _costs
 from tiny import tiny_study
 
 SETTING = Setting()
@@ -29,8 +31,15 @@ def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-def test_a_cost_is_never_made_up():
+def test_a_cost_that_was_not_measured_here_is_that_of_the_table_and_says_so():
     found = standing(load_study("cifar-user-1"), SETTING)
+    assert found.seconds_per_round == _costs()["seconds_per_round"]["cifar-user-1"] > 0
+    assert not found.timed_here
+    assert measured_on()
+
+
+def test_a_cost_is_never_made_up():
+    found = standing(replace(load_study("cifar-user-1"), name="never-timed"), SETTING)
     assert (found.runs, found.finished, found.rounds) == (104, 0, 104 * 2000)
     assert found.seconds_per_round is None
     assert found.hours is None
@@ -84,4 +93,4 @@ def test_a_calibration_that_finds_no_data_says_so_and_leaves_the_cost_open():
     study = tiny_study("adult-bias")
     study = replace(study, sweep={**study.sweep, "data": {"name": "tiny:missing"}})
     assert "tiny:missing" in calibrate(study, SETTING)
-    assert standing(study, SETTING).seconds_per_round is None
+    assert not standing(study, SETTING).timed_here

@@ -93,6 +93,7 @@ CIFAR10 = Dataset(
     federation="100 clients from 50,000 images, 5 shards of 100 each: 400/50/50",
     licence="none stated; cite Krizhevsky 2009",
     load=lambda *_: load_cifar10(),
+    official_test=lambda: load_cifar10("test"),
     model="cifar-cnn",
     clients="dealt",
     settings={"partition": "shards", "num_clients": 100, "shards_per_client": 5},

@@ -3,14 +3,14 @@
 import gzip
 import json
 import struct
-import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from fedmgda._errors import DataError, MissingDependencyError
 from fedmgda.data import DATASETS, Examples, FederatedData, is_cached
-from fedmgda.data.datasets import _cifar10, _mnist
+from fedmgda.data.datasets import _cifar10, _digits, _mnist
 
 CACHED = [name for name, dataset in DATASETS.items() if dataset.origin]
 
@@ -106,6 +106,13 @@ def test_the_official_data_has_these_sizes(name, clients, examples):
 
 
 def test_the_digits_need_scikit_learn(monkeypatch):
-    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    monkeypatch.setattr(_digits, "find_spec", lambda _: None)
     with pytest.raises(MissingDependencyError, match="The digits come with scikit-learn"):
+        load("digits")
+
+
+def test_digits_that_cannot_be_read_are_named(monkeypatch, tmp_path):
+    found = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(_digits, "find_spec", lambda _: found)
+    with pytest.raises(DataError, match=r"digits.csv.gz cannot be read .* install scikit-learn"):
         load("digits")

@@ -1,0 +1,74 @@
+"""Time three rounds of every study, and write what `fedmgda reproduce list` shows as its cost.
+
+    python scripts/measure_costs.py src/fedmgda/paper/costs.json
+
+CPU seconds of one process, so that what else the machine does matters little. Studies whose data
+is not in the cache keep the number they have.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from fedmgda import FedmgdaError
+from fedmgda.experiments import RunFolder, execute
+from fedmgda.paper import STUDIES, Setting, load_study, plan_study
+
+ROUNDS, SECONDS = 3, 30.0  # of CPU, after which one round is enough
+
+
+def seconds_per_round(name: str) -> float | None:
+    """Return the CPU seconds of a round of the first run of a study; None for the theory."""
+    runs = plan_study(load_study(name), Setting())
+    if not runs:
+        return None
+    with tempfile.TemporaryDirectory() as scratch:
+        steps: Any = execute(RunFolder.create(Path(scratch) / "run", runs[0].spec))
+        with closing(steps):
+            next(steps)  # the data has been read and the initial model evaluated
+            started = time.process_time()
+            for step in steps:
+                spent = time.process_time() - started
+                if step.round_num == ROUNDS or spent > SECONDS:
+                    return spent / step.round_num
+    raise AssertionError("a study has more rounds than that")
+
+
+def machine() -> str:
+    """Return what the processor calls itself."""
+    try:
+        found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()
+
+
+def main() -> None:
+    """Measure all studies and write the file."""
+    path = Path(sys.argv[1])
+    known = json.loads(path.read_text()) if path.exists() else {"seconds_per_round": {}}
+    costs = dict(known["seconds_per_round"])
+    for name in STUDIES:
+        try:
+            pace = seconds_per_round(name)
+        except FedmgdaError as error:
+            print(f"{name}: {error}")
+            continue
+        if pace is not None:
+            costs[name] = round(pace, 4)
+            print(f"{name}: {pace:.4f} s a round", flush=True)
+    ordered = {name: costs[name] for name in STUDIES if name in costs}
+    table = {"machine": machine(), "seconds_per_round": ordered}
+    path.write_text(json.dumps(table, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
