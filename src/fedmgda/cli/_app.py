@@ -16,6 +16,7 @@ from fedmgda.cli._console import err, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._header import header
+from fedmgda.cli._init import init
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
@@ -58,6 +59,7 @@ app = typer.Typer(
 
 data_app.command()(plot)
 app.add_typer(data_app, name="data")
+app.command()(init)
 app.command()(predict)
 app.command()(reproduce)
 app.command()(compare)

@@ -10,7 +10,16 @@ from fedmgda._errors import StoreError
 from fedmgda.cli._compare import report_comparison
 from fedmgda.cli._console import err, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
-from fedmgda.experiments import Collection, Spec, open_run, parse, plan_comparison, refuse_code
+from fedmgda.experiments import (
+    Collection,
+    Spec,
+    open_run,
+    parse,
+    plan_comparison,
+    refuse_code,
+    refuse_inert_decay,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,9 +46,11 @@ def run_compared(
         raise StoreError(
             f"{path} holds one run; put the runs of the comparison elsewhere: --out {path}-compare"
         )
+    spec = resolve(parse(Spec, table))
+    refuse_inert_decay(spec)
+    if no_code:
+        refuse_code(spec)  # before anything is read: data may be code too
     runs = plan_comparison(table, seeds)
-    for planned in runs if no_code else ():
-        refuse_code(planned.spec)
     collection = Collection(path, runs)
     if not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))

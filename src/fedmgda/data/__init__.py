@@ -45,8 +45,9 @@ from fedmgda.data.datasets._writers import load_writers
 from fedmgda.data.own._columns import RawColumn, RawTable, read_columns
 from fedmgda.data.own._encoder import EncodedColumn, Encoder
 from fedmgda.data.own._encoding import Encoding, Table, encode_table, encoder_of
-from fedmgda.data.own._files import load_folder, load_own, read_raw
+from fedmgda.data.own._files import FILE_COLUMN, load_folder, load_own, read_raw
 from fedmgda.data.own._given_rows import raw_rows
+from fedmgda.data.own._guess import Guess, group_sizes, guess_client, guess_target
 from fedmgda.data.own._inspect import ColumnFacts, ColumnKind, inspect_columns
 from fedmgda.data.own._npz import load_npz
 from fedmgda.data.own._statistics import (
@@ -67,6 +68,7 @@ from fedmgda.data.sources._verify import FileCheck, Verification
 
 __all__ = [
     "DATASETS",
+    "FILE_COLUMN",
     "PARTITIONS",
     "VOCABULARY",
     "ColumnFacts",
@@ -79,6 +81,7 @@ __all__ = [
     "Examples",
     "FederatedData",
     "FileCheck",
+    "Guess",
     "LearningTask",
     "LocalSplit",
     "Origin",
@@ -111,6 +114,9 @@ __all__ = [
     "find_dataset",
     "find_origin",
     "fingerprint",
+    "group_sizes",
+    "guess_client",
+    "guess_target",
     "iid_partition",
     "import_folder",
     "inspect_columns",

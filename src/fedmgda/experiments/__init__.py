@@ -10,6 +10,7 @@ from fedmgda.experiments._comparison import Against, ClientGain, Comparison, Run
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
+from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
@@ -62,6 +63,7 @@ __all__ = [
     "NamedClient",
     "PlannedRun",
     "Progress",
+    "Proposal",
     "RoundRow",
     "Row",
     "RowPredictions",
@@ -91,6 +93,7 @@ __all__ = [
     "parse",
     "plan_comparison",
     "plan_sweep",
+    "propose_spec",
     "read_toml",
     "refuse_code",
     "refuse_inert_decay",

@@ -11,13 +11,13 @@ from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.data import target_sums
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fedmgda._types import Vector
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["balanced_weights", "class_weights"]
+__all__ = ["balanced_weights", "class_weights", "known_weights"]
 
 
 def class_weights(spec: Spec, data: FederatedData) -> Vector | None:
@@ -26,17 +26,31 @@ def class_weights(spec: Spec, data: FederatedData) -> Vector | None:
     Raises:
         SpecError: If there are no classes, or none of a name that the spec gives.
     """
-    wanted = spec.clients.class_weights
-    if wanted is None:
+    if spec.clients.class_weights is None:
         return None
     if data.num_classes is None:
         raise SpecError(
             f"clients.class_weights does not apply to {data.name}, whose target is a number; leave "
             "it out."
         )
-    if isinstance(wanted, str):
-        return balanced_weights(target_sums(data))
-    return _by_name(wanted, _names(data), data.name)
+    return known_weights(spec, target_sums(data), data.class_names, data.name)
+
+
+def known_weights(
+    spec: Spec, counts: Vector, names: Sequence[str] | None, where: str = "the data"
+) -> Vector | None:
+    """Return the same from what a run folder holds.
+
+    Args:
+        spec: The spec of a classification.
+        counts: Of shape `(num_classes,)`, the training rows of each class.
+        names: What the classes are called; their numbers if None.
+        where: What the data is called, for messages.
+    """
+    wanted = spec.clients.class_weights
+    if wanted is None or isinstance(wanted, str):
+        return None if wanted is None else balanced_weights(counts)
+    return _by_name(wanted, tuple(names or map(str, range(len(counts)))), where)
 
 
 def balanced_weights(counts: Vector) -> Vector:
@@ -52,10 +66,6 @@ def balanced_weights(counts: Vector) -> Vector:
     weights = np.ones(len(counts))
     weights[occurs] = counts.sum() / (occurs.sum() * counts[occurs])
     return weights
-
-
-def _names(data: FederatedData) -> tuple[str, ...]:
-    return data.class_names or tuple(map(str, range(data.num_classes or 0)))
 
 
 def _by_name(wanted: Mapping[str, object], names: tuple[str, ...], where: str) -> Vector:

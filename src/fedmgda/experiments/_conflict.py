@@ -52,7 +52,7 @@ def find_conflict(gramian: Matrix) -> Conflict | None:
         None if the updates have a common direction after all.
 
     >>> rows = np.array([[1.0, 0.1], [1.0, -0.1], [-1.0, 0.0]])
-    >>> find_conflict(rows @ rows.T).blocking
+    >>> find_conflict(rows @ rows.T).blocking  # without the last the others agree best
     (2, 0, 1)
     """
     unit, moved = unit_gramian(gramian)

@@ -21,18 +21,12 @@ __all__ = [
     "after_divergence",
     "after_no_learning",
     "after_stalls",
-    "smaller_client_lr",
 ]
 
 RAW_RULES = frozenset({"fedavg", "fedprox", "fedmgda", "q-fedavg", "afl"})
 """Rules that combine updates as they are, not scaled to unit length."""
 
 _WORSE = 1.1  # a batch loss so many times the loss before training is a local step too long
-
-
-def smaller_client_lr(spec: Spec, factor: float = 10.0) -> str:
-    """Return the override that makes the local step smaller."""
-    return f"clients.client_lr={_rounded(_client_lr(spec) / factor)}"
 
 
 def after_divergence(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> tuple[str, ...]:
@@ -47,7 +41,7 @@ def after_divergence(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> t
         growth: How many times the loss of the initial model the last one is.
     """
     factor = 10.0 if not growth < 5.0 else 3.0
-    local = smaller_client_lr(spec, factor)
+    local = _smaller_client_lr(spec, factor)
     server = f"server.lr={_rounded(spec.server.lr / factor)}"
     ratio = _batch_losses(rounds)
     # Of raw updates the local step is part of every step; unit ones have only its direction.
@@ -67,7 +61,7 @@ def after_no_learning(
     """
     ratio = _batch_losses(rounds)
     if ratio is not None and not ratio <= _WORSE:
-        return (smaller_client_lr(spec),)
+        return (_smaller_client_lr(spec),)
     if len(losses) > 1 and losses[-1] > losses[0]:
         return after_divergence(spec, rounds, losses[-1] / max(losses[0], 1e-300))
     local = f"clients.client_lr={_rounded(3.0 * _client_lr(spec))}"
@@ -94,6 +88,11 @@ def after_stalls(spec: Spec, gramian: Matrix | None, participants: int) -> tuple
     if spec.rule.epsilon is not None and float(epsilon) < value_at(spec.rule.epsilon, 1):
         hints.append(f"rule.epsilon={epsilon}")
     return tuple(hints)
+
+
+def _smaller_client_lr(spec: Spec, factor: float = 10.0) -> str:
+    """Return the override that makes the local step smaller."""
+    return f"clients.client_lr={_rounded(_client_lr(spec) / factor)}"
 
 
 def _client_lr(spec: Spec) -> float:

@@ -23,7 +23,7 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._evidence import evidence_of
 from fedmgda.experiments._gram import gram_bytes
-from fedmgda.experiments._hints import smaller_client_lr
+from fedmgda.experiments._hints import after_divergence
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
@@ -198,10 +198,10 @@ class _Run:
             raise
 
     def _hopeless(self, sentence: str) -> FederationStalledError:
-        """Name the learning rate where clients sent numbers that are none."""
-        last = open_run(self._folder.path).rounds[-1]
-        if any(word in f.reason for f in last.quarantined for word in ("NaN", "Inf")):
-            hint = smaller_client_lr(self._spec)
+        """Name the step that is too long where clients sent numbers that are none."""
+        rounds = open_run(self._folder.path).rounds
+        if any(word in f.reason for f in rounds[-1].quarantined for word in ("NaN", "Inf")):
+            hint = after_divergence(self._spec, rounds, math.inf)[0]
             sentence = TOO_LONG_STEPS.format(error=sentence, hint=hint)
         return FederationStalledError(sentence)
 

@@ -100,7 +100,10 @@ class _Measured:
 
 
 def _same_data(spec: Spec, other: Spec) -> bool:
-    keys = [(s.data, s.seed, s.compat, s.baseline, s.clients.class_weights) for s in (spec, other)]
+    keys = [
+        (s.data, s.seed, s.compat, s.baseline == "pooled", s.clients.class_weights)
+        for s in (spec, other)
+    ]
     return keys[0] == keys[1]
 
 

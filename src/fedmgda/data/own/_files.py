@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from fedmgda.data.own._encoding import Table
     from fedmgda.data.own._table import LearningTask
 
-__all__ = ["TABLE", "load_folder", "load_own", "read_raw"]
+__all__ = ["FILE_COLUMN", "TABLE", "load_folder", "load_own", "read_raw"]
 
 _TABLES = (".csv", ".tsv", ".parquet", ".pq")
-_FILE = "file name"
+FILE_COLUMN = "file name"
 _MIN_ROWS = 10  # of fewer, one row is tested on, and nobody can be told from chance
 
 
@@ -100,7 +100,9 @@ def _read_folder(path: Path, settings: Settings) -> Table | Examples:
         return join_npz(path, files, settings.get("task"))
     if settings.get("target") is None:
         raise SpecError(f"data.target must name the column of the tables in {path.name}.")
-    return make_table(_join_tables(path, files), _table_settings({**settings, "client": _FILE}))
+    return make_table(
+        _join_tables(path, files), _table_settings({**settings, "client": FILE_COLUMN})
+    )
 
 
 def read_raw(path: Path | str) -> RawTable:
@@ -162,11 +164,13 @@ def _join_tables(path: Path, files: list[Path]) -> RawTable:
                 f"{tables[0].name} and {table.name} must have the same columns; only one of them "
                 f"has {different[0]!r}."
             )
-    if _FILE in names:
-        raise DataError(f"{tables[0].name} has a column {_FILE!r}, which is kept for the clients.")
+    if FILE_COLUMN in names:
+        raise DataError(
+            f"{tables[0].name} has a column {FILE_COLUMN!r}, which is kept for the clients."
+        )
     lengths = [len(table.rows) for table in tables]
     columns = {name: _stacked([table.columns[name] for table in tables]) for name in names}
-    columns[_FILE] = np.repeat([file.stem for file in files], lengths).tolist()
+    columns[FILE_COLUMN] = np.repeat([file.stem for file in files], lengths).tolist()
     return RawTable(
         name=path.name,
         columns=columns,

@@ -1,0 +1,129 @@
+"""`fedmgda init`: from a file that nobody has described to a spec that runs."""
+
+import csv
+import tomllib
+
+import numpy as np
+import pytest
+
+from fedmgda.cli._app import run_app
+from fedmgda.experiments import open_run, propose_spec
+
+
+def write(path, header, rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+@pytest.fixture
+def visits(tmp_path, monkeypatch):
+    """Visits to three hospitals and a tiny one, one in twenty with an outcome that is bad."""
+    rng = np.random.default_rng(1)
+    rows = [
+        [i, f"2024-02-{1 + i % 28:02}", "Bern" if i < 4 else ("Aachen", "Chur", "Davos")[i % 3],
+         f"{rng.normal():.3f}", "" if i == 9 else i % 7, "ICU", "bad" if i % 20 == 0 else "good"]
+        for i in range(300)
+    ]  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    header = ["visit_id", "day", "hospital", "pressure", "beds", "ward", "outcome"]
+    return write(tmp_path / "visits.csv", header, rows)
+
+
+def call(monkeypatch, *words):
+    monkeypatch.setattr("sys.argv", ["fedmgda", *map(str, words)])
+    return run_app()
+
+
+def test_from_a_file_to_a_finished_run_in_two_commands(visits, monkeypatch, capsys):
+    assert call(monkeypatch, "init", "visits.csv") == 0
+    shown = capsys.readouterr().out
+    for words in ("'hospital' is named like one", "'outcome' is named like one", "visit_id (id)",
+                  "day (date)", "ward (constant)", "fewer than 10 rows: 1", "'bad' has 15 of",
+                  "class_weights", "fedmgda run visits.toml --compare"):  # fmt: skip
+        assert words in " ".join(shown.split())
+    assert len(shown.splitlines()) <= 24
+    assert max(map(len, shown.splitlines())) <= 80
+    assert call(monkeypatch, "run", "visits.toml", "-c", "rounds=2") == 0
+    assert open_run(visits.parent / "runs" / "visits").finished
+
+
+def test_the_spec_says_what_was_found_and_changes_no_default(visits):
+    proposal = propose_spec("visits.csv")
+    table = tomllib.loads(proposal.spec)
+    assert table == {
+        "data": {"path": "visits.csv", "client": "hospital", "target": "outcome"},
+        "clients": {},
+        "rule": {"name": "fedmgda+"},
+    }
+    assert '# class_weights = "balanced"' in proposal.spec
+    assert not proposal.unsure
+
+
+def test_nothing_is_written_over_unless_asked(visits, monkeypatch, capsys):
+    place = visits.parent / "visits.toml"
+    place.write_text("mine", encoding="utf-8")
+    assert call(monkeypatch, "init", "visits.csv") == 4
+    assert "visits.toml exists; choose another --out" in " ".join(capsys.readouterr().err.split())
+    assert place.read_text() == "mine"
+    assert call(monkeypatch, "init", "visits.csv", "--force") == 0
+    assert "hospital" in place.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("nothing.csv",), 3, "There is no table nothing.csv"),
+        (("visits.csv", "--target", "outcom"), 3, "did you mean 'outcome'?"),
+        (("visits.csv", "--client", "hospitl"), 3, "did you mean 'hospital'?"),
+        (("visits.csv", "--target", "visit_id", "--client", "visit_id"), 2, "different columns"),
+        (("visits.csv", "-o", "no/such/folder/spec.toml"), 4, "Choose another place with --out"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_a_code(visits, monkeypatch, capsys, words, code, message):
+    assert call(monkeypatch, "init", *words) == code
+    assert message in " ".join(capsys.readouterr().err.split())
+    assert not (visits.parent / "visits.toml").exists()
+
+
+def test_what_is_not_sure_is_said(visits, monkeypatch, capsys):
+    rows = [[i % 3, (i * 7919) % 101, (i * 31) % 17] for i in range(90)]
+    write(visits.parent / "plain.csv", ["a", "b", "c"], rows)
+    assert call(monkeypatch, "init", "plain.csv") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "no column looks like one, so 10 clients are made up" in shown
+    assert "'c' is the last column that could be one" in shown
+    assert "NOT SURE: it could be 'b', 'a'" in shown
+    assert "say --client NAME, --target NAME" in shown
+
+
+def test_a_folder_and_arrays_have_their_clients(visits, tmp_path):
+    folder = tmp_path / "sites"
+    folder.mkdir()
+    for name in ("one", "two"):
+        rows = [[i, i % 2] for i in range(20)]
+        write(folder / f"{name}.csv", ["x", "label"], rows)
+    proposal = propose_spec(folder)
+    assert "every file is a client: 2 groups" in dict(proposal.facts)["client"]
+    assert "client" not in tomllib.loads(proposal.spec)["data"]
+    arrays = {"features": np.ones((40, 2), np.float32), "targets": np.arange(40) % 2}
+    np.savez(tmp_path / "arrays.npz", client=np.arange(40) % 4, **arrays)
+    proposal = propose_spec(tmp_path / "arrays.npz")
+    assert dict(proposal.facts)["client"] == "4 clients"
+    assert set(tomllib.loads(proposal.spec)["data"]) == {"path"}
+
+
+def test_no_name_of_a_column_can_break_the_spec(tmp_path):
+    rows = [["ab"[i % 2], i % 3, (i * 37) % 11, i] for i in range(60)]
+    odd = 'x"\n]y = 1\x01'
+    path = write(tmp_path / "odd.csv", ["group", "label", "x", odd], rows)
+    assert tomllib.loads(propose_spec(path).spec)["data"]["target"] == "label"
+    assert tomllib.loads(propose_spec(path, target=odd).spec)["data"]["target"] == odd
+
+
+def test_a_file_without_a_target_is_refused(tmp_path, monkeypatch, capsys):
+    path = write(tmp_path / "ids.csv", ["id", "group"], [[i, "ab"[i % 2]] for i in range(60)])
+    monkeypatch.chdir(tmp_path)
+    assert call(monkeypatch, "init", path) == 3
+    assert "No column of ids.csv can be a target" in " ".join(capsys.readouterr().err.split())
