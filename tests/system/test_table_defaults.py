@@ -202,6 +202,11 @@ def test_balanced_classes_are_found_where_they_were_not(tmp_path, loans):
     assert recall_of(plain) == 0.0
     assert recall_of(balanced) > 0.5
     assert losses[-1] < losses[0]  # the weighted loss: what is minimised is what is reported
+    verdict = open_run(balanced).verdict
+    # A constant that weighs both classes alike says 1/2 of each; the mean over clients of the
+    # weights of their test rows is near 1.
+    assert 0.4 < verdict.constant_loss < 1.2
+    assert verdict.outcome == "learned"
     assert open_run(balanced).environment.path == "torch"
 
 

@@ -69,7 +69,10 @@ def tested(row: EvaluationRow, malicious: Sequence[int]) -> list[int]:
 
 
 def client_losses(
-    found: RowPredictions, clients: Sequence[int], target_sums: Vector | None
+    found: RowPredictions,
+    clients: Sequence[int],
+    target_sums: Vector | None,
+    weights: Vector | None = None,
 ) -> ClientLosses:
     """Return the losses of some clients from the stored predictions of every test example.
 
@@ -77,13 +80,17 @@ def client_losses(
         found: The predictions.
         clients: The ids of the k clients.
         target_sums: What the constant predictor needs; None where it is not known.
+        weights: Of shape `(num_classes,)`, by what the loss of each class is multiplied; then the
+            constant predictor is the one that has the least weighted loss.
     """
     ids = np.array(sorted(clients), np.int64)
-    losses = found.losses.astype(np.float64)
+    factors = 1.0 if weights is None else weights[found.targets]
+    losses = found.losses.astype(np.float64) * factors
     examples, means, errors = _by_client(found.clients, losses, ids)
     constant = of_difference = None
     if target_sums is not None:
-        rows = constant_losses(found, target_sums)
+        sums = target_sums if weights is None else target_sums * weights
+        rows = constant_losses(found, sums) * factors
         _, constant, _ = _by_client(found.clients, rows, ids)
         _, _, of_difference = _by_client(found.clients, losses - rows, ids)
     return ClientLosses(

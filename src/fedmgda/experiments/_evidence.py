@@ -34,6 +34,7 @@ class Evidence:
         predictions: What that model says of every test example, where it was kept.
         target_sums: Sums of the training targets, where they are known.
         names: What the clients are called, where they have names.
+        class_names: What the classes are called, where they have names.
         num_buffers: How many numbers of the model are running statistics.
     """
 
@@ -45,6 +46,7 @@ class Evidence:
     predictions: RowPredictions | None = None
     target_sums: Vector | None = None
     names: Sequence[str] | None = None
+    class_names: Sequence[str] | None = None
     num_buffers: int = 0
 
     def name(self, client: int) -> str:
@@ -70,6 +72,7 @@ def evidence_of(
         predictions=None if predictions is None else read_predictions(predictions),
         target_sums=clients.facts.target_sums,
         names=clients.client_names,
+        class_names=clients.facts.class_names,
         num_buffers=clients.num_buffers,
     )
 

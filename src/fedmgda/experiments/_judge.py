@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda.experiments import _verdict as outcomes
+from fedmgda.experiments._class_weights import known_weights
 from fedmgda.experiments._client_losses import FEW, client_losses, tested
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._conflict import find_conflict
@@ -75,7 +76,10 @@ def _losses(evidence: Evidence, everyone: Sequence[int]) -> ClientLosses | None:
     # A loss of the user's own is no cross-entropy and no squared error, as the constant's is.
     if evidence.predictions is None or not everyone or evidence.spec.clients.loss is not None:
         return None
-    return client_losses(evidence.predictions, everyone, evidence.target_sums)
+    sums, weights = evidence.target_sums, None
+    if evidence.spec.clients.class_weights is not None and sums is not None:
+        weights = known_weights(evidence.spec, sums, evidence.class_names)
+    return client_losses(evidence.predictions, everyone, sums, weights)
 
 
 def _few(evidence: Evidence, everyone: Sequence[int]) -> int:

@@ -259,6 +259,7 @@ class Run:
                 predictions=self.predictions(),
                 target_sums=self.target_sums,
                 names=named or None,
+                class_names=self.class_names,
                 num_buffers=_num_buffers(self.model_arrays()) if one_model else 0,
             )
         )
@@ -313,6 +314,12 @@ class Run:
         if ENCODER not in self._digests:
             return None
         return self._parsed(ENCODER, lambda content: decode(Encoder, read_json(content)))
+
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """What the classes are called, where that was kept."""
+        encoder = self.encoder()
+        return None if encoder is None else encoder.class_names
 
     def model(self, *, allow_code: bool = True) -> TrainedModel:
         """Return the trained model, which takes raw rows where the run has an encoder.

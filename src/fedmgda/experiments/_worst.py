@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from fedmgda.experiments._class_weights import known_weights
 from fedmgda.experiments._client_losses import client_losses
 from fedmgda.metrics import wilson
 
@@ -55,7 +56,10 @@ def worst_clients(run: Run, count: int) -> list[ClientLine]:
     worst, errors = clients[:count], dict[int, float]()
     found = run.predictions()
     if found is not None and worst:
-        losses = client_losses(found, [client.client_id for client in worst], None)
+        weights, sums = None, run.target_sums
+        if run.spec.clients.class_weights is not None and sums is not None:
+            weights = known_weights(run.spec, sums, run.class_names)
+        losses = client_losses(found, [client.client_id for client in worst], None, weights)
         errors = {int(i): float(e) for i, e in zip(losses.client_ids, losses.errors, strict=True)}
     return [_line(client, errors.get(client.client_id, math.nan)) for client in worst]
 
