@@ -138,8 +138,8 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     if compare_too and not dry_run:
         path = folder or Path("runs") / spec_path.stem
         chosen = chosen_seeds(seeds, table)
-        run_compared(path, table, chosen, no_code=no_code, as_json=as_json)
-        return
+        good = run_compared(path, table, chosen, no_code=no_code, as_json=as_json)
+        raise typer.Exit(_NOT_LEARNED if strict and not good else 0)
     if seeds is not None:
         raise SpecError("--seeds goes with --compare; for anything else, use fedmgda sweep.")
     spec = resolve(parse(Spec, table))

@@ -12,6 +12,7 @@ from rich.markup import escape
 from fedmgda._files import write_file
 from fedmgda.cli._compare_screen import show_comparison
 from fedmgda.cli._console import err, out, say
+from fedmgda.cli._screen import wrapped
 from fedmgda.experiments import compare_runs, comparison_csv, to_json
 
 __all__ = ["compare", "report_comparison"]
@@ -49,8 +50,9 @@ def report_comparison(
     against: str | None = None,
     table: Path | None = None,
     as_json: bool = False,
+    last: str = "",
 ) -> None:
-    """Compare runs, and say what was found where it was asked for."""
+    """Compare runs, and say what was found where it was asked for; a sentence may come last."""
     found = compare_runs(runs, metric=metric, against=against)
     if table is not None:
         write_file(table, comparison_csv(found).encode())
@@ -62,4 +64,6 @@ def report_comparison(
     options = [part for name, given in (("--metric", metric), ("--against", against)) if given
                for part in (name, given)]  # fmt: skip
     command = shlex.join(["fedmgda", "compare", *map(str, runs), *options])
-    show_comparison(found, command)
+    show_comparison(found, command, last)
+    if last:
+        out.print(wrapped(last, out, "bold"))

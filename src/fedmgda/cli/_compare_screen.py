@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import out
+from fedmgda.cli._console import out, say
+from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -24,22 +25,23 @@ _LINES = 24  # of a screen
 _RARE = 0.2  # share of the positive class below which accuracy says little
 
 
-def show_comparison(found: Comparison, command: str) -> None:
+def show_comparison(found: Comparison, command: str, last: str = "") -> None:
     """Print a comparison.
 
     Args:
         found: The comparison.
         command: What shows it again, to which --csv can be added.
+        last: A sentence that will be printed behind it, and needs room.
     """
     other = _most_telling(found)
     remarks = list(_remarks(found, other))
-    taken = 6 + len(found.runs) + sum(-(-len(line) // out.width) for line in remarks)
-    out.print(_title(found), soft_wrap=True)
+    taken = 6 + len(found.runs) + sum(-(-len(line) // out.width) for line in (*remarks, last))
+    say(out, _title(found))
     out.print(_totals(found))
     for line in remarks:
         out.print(line, markup=False)
     out.print(_losers(found, other, min(_WORST, max(3, _LINES - taken))))
-    out.print("Every client, with intervals:", f"[bold]{escape(command)} --csv FILE[/]")
+    say(out, f"Every client, with intervals: [bold]{escape(command)} --csv FILE[/]")
 
 
 def _title(found: Comparison) -> str:
@@ -52,7 +54,7 @@ def _title(found: Comparison) -> str:
 
 
 def _totals(found: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("", no_wrap=True, max_width=20)
     for name in ("all rows", "average", "worst", "gain", "lose", "chance", "worse", "chance"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -114,7 +116,9 @@ def _losers(found: Comparison, other: Against, count: int) -> Table:
     values = dict(zip(found.clients, theirs.clients, strict=True))
     losing = sorted((c for c in other.clients if c.gain < 0), key=lambda c: (c.gain, c.client))
     shown = losing[:count]
-    table = Table(box=None, pad_edge=False, title_justify="left", title_style="")
+    table = Table(
+        box=None, pad_edge=False, collapse_padding=True, title_justify="left", title_style=""
+    )
     table.title = _heading(other, len(shown), len(losing))
     if not shown:
         return table
@@ -145,11 +149,13 @@ def _heading(other: Against, shown: int, losing: int) -> str:
 
 def _number(found: Comparison, value: float) -> str:
     if math.isnan(value):
-        return "not defined"
-    return f"{100 * value:.1f} %" if METRICS[found.metric].percent else f"{value:.4g}"
+        return "none"
+    return shown_value(found.metric, value)
 
 
 def _signed(found: Comparison, value: float) -> str:
     if math.isnan(value):
         return "?"
-    return f"{100 * value:+.1f}" if METRICS[found.metric].percent else f"{value:+.3g}"
+    sign = "-" if value < 0 else "+"
+    percent = METRICS[found.metric].percent
+    return sign + (f"{100 * abs(value):.1f}" if percent else in_short(abs(value)))

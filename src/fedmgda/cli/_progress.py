@@ -57,8 +57,15 @@ def watch_run(
                     say(err, f"round {progress.round_num} of {progress.rounds}: {news}")
 
 
-def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobState]:
-    """Follow a sweep to its end; return the last news of every run."""
+def watch_jobs(
+    collection: Collection, jobs: int, *, quiet: bool, notes: bool = False
+) -> list[JobState]:
+    """Follow a sweep to its end, with the notes of its runs, each once, if they are wanted.
+
+    Returns:
+        The last news of every run.
+    """
+    said = set[str]()
     totals = [run.spec.rounds for run in collection.runs]
     done = [
         total if folder.done else 0
@@ -70,6 +77,10 @@ def watch_jobs(collection: Collection, jobs: int, *, quiet: bool) -> list[JobSta
         task = bar.add_task("round", total=sum(totals), completed=sum(done), news="")
         last = time.monotonic()
         for state in collection.execute(jobs):
+            for note in state.notes if notes and not quiet else ():
+                if note not in said:
+                    say(err, f"[yellow]Note:[/] {escape(note)}")
+                    said.add(note)
             if state.finished or state.error:
                 ended.append(state)
                 finished += state.finished

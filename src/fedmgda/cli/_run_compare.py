@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from fedmgda._errors import StoreError
 from fedmgda.cli._compare import report_comparison
 from fedmgda.cli._console import err, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.experiments import (
     Collection,
     Spec,
+    open_run,
     parse,
     plan_comparison,
     refuse_code,
     refuse_inert_decay,
+    resolve,
 )
 
 if TYPE_CHECKING:
@@ -26,7 +29,7 @@ __all__ = ["chosen_seeds", "run_compared"]
 
 def run_compared(
     path: Path, table: dict[str, Any], seeds: list[int] | None, *, no_code: bool, as_json: bool
-) -> None:
+) -> bool:
     """Carry out a spec, FedAvg and the baselines, what is not finished yet, and compare them.
 
     Args:
@@ -35,23 +38,35 @@ def run_compared(
         seeds: One set of runs for each; that of the spec if None.
         no_code: Whether a spec that names code is refused.
         as_json: Whether nothing but the comparison is printed, as JSON.
+
+    Returns:
+        Whether the run itself is good by its verdict, for every seed.
     """
+    if (path / "spec.toml").exists():
+        raise StoreError(
+            f"{path} holds one run; put the runs of the comparison elsewhere: --out {path}-compare"
+        )
+    spec = resolve(parse(Spec, table))
+    refuse_inert_decay(spec)
+    if no_code:
+        refuse_code(spec)  # before anything is read: data may be code too
     runs = plan_comparison(table, seeds)
-    for planned in runs:
-        refuse_inert_decay(planned.spec)
-        if no_code:
-            refuse_code(planned.spec)
     collection = Collection(path, runs)
     if not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))
         over = f", {len(seeds)} seeds each" if seeds else ""
         say(err, f"Running {escape(names)}{over} in {escape(str(path))}")
-    states = watch_jobs(collection, 1, quiet=as_json)
+    states = watch_jobs(collection, 1, quiet=as_json, notes=True)
     failed = {state.index for state in states if state.error}
     per_seed = len(runs) // len(seeds or [None])
+    own = [open_run(collection.folders[i].path) for i in range(0, len(runs), per_seed)]
+    verdicts = [run.verdict for run in own if run.finished]
     if len({index % per_seed for index in range(len(runs)) if index not in failed}) > 1:
-        report_comparison([path], as_json=as_json)
+        worst = next((verdict for verdict in verdicts if not verdict.good), None)
+        telling = worst or (verdicts[0] if len(verdicts) == 1 else None)
+        report_comparison([path], as_json=as_json, last=telling.headline if telling else "")
     leave_if_failed(collection, states)
+    return all(verdict.good for verdict in verdicts)
 
 
 def chosen_seeds(text: str | None, table: dict[str, Any]) -> list[int] | None:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fedmgda.cli._console import out
+from fedmgda.cli._metrics_line import metrics_line
 from fedmgda.cli._tables import summary_table
 from fedmgda.experiments import worst_clients
 
@@ -45,13 +46,15 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
     summary = summary_table(run.summary)
     headline = wrapped(verdict.headline, console, "bold" if verdict.good else "bold red")
     sentences = [wrapped(sentence, console) for sentence in verdict.sentences]
+    metrics = run.summary.metrics
+    measured = [] if metrics is None else [wrapped(metrics_line(metrics), console)]
     worst = worst_clients(run, _WORST)
     title = Text(f"Largest test losses, {len(worst)} of {len(run.clients)} clients", "italic")
     clients = _worst_table(worst)
 
     def parts() -> list[RenderableType]:
         where = wrapped(_where(run, len(verdict.sentences) - len(sentences)), console)
-        return [title, clients, summary, *sentences, where, headline]
+        return [title, clients, summary, *measured, *sentences, where, headline]
 
     while len(sentences) > 1 and _height(parts(), console) > _LINES:
         sentences.pop()  # the least important

@@ -18,10 +18,12 @@ from fedmgda.experiments._plan_comparison import plan_comparison
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
+    ClassResult,
     ClientResult,
     EvaluationRow,
     Gram,
     GroupSummary,
+    MetricsSummary,
     NamedClient,
     RoundRow,
     RowPredictions,
@@ -44,6 +46,7 @@ from fedmgda.experiments._worst import ClientLine, worst_clients
 __all__ = [
     "COLUMNS",
     "Against",
+    "ClassResult",
     "ClientGain",
     "ClientLine",
     "ClientResult",
@@ -56,6 +59,7 @@ __all__ = [
     "History",
     "Interrupted",
     "JobState",
+    "MetricsSummary",
     "NamedClient",
     "PlannedRun",
     "Progress",

@@ -33,6 +33,7 @@ class JobState:
     finished: bool = False
     error: str | None = None
     exit_code: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def run_jobs(paths: Sequence[Path], jobs: int) -> Iterator[JobState]:
@@ -102,7 +103,7 @@ def _states(index: int, path: Path) -> Iterator[JobState]:
     try:
         for progress in execute(RunFolder.open(path)):
             done, rounds = progress.round_num, progress.rounds
-            yield JobState(index=index, round_num=done, rounds=rounds)
+            yield JobState(index=index, round_num=done, rounds=rounds, notes=progress.notes)
         yield JobState(index=index, finished=True)
     except FedmgdaError as error:
         yield JobState(index=index, error=str(error), exit_code=error.exit_code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,8 +63,9 @@ def interval(
     counts = _counts(name, said)
     if counts is not None:
         return wilson(*counts)
-    rows = resamples(said.num_rows, draws, rng)
-    return bootstrap_interval(in_parts(lambda part: METRICS[name].of(said.take(part)), rows))
+    rows, needed = resamples(said.num_rows, draws, rng), what_is_needed(name, said)
+    samples = in_parts(lambda part: METRICS[name].of(needed.take(part)), rows, needed)
+    return bootstrap_interval(samples)
 
 
 def bootstrap_interval(samples: Vector) -> tuple[float, float]:
@@ -80,9 +82,17 @@ def resamples(num_rows: int, draws: int, rng: np.random.Generator) -> NDArray[np
     return rng.integers(0, num_rows, (draws, num_rows), dtype=np.int64)
 
 
-def in_parts(function: Callable[[NDArray[np.int64]], Vector], rows: NDArray[np.int64]) -> Vector:
-    """Apply a function to so many samples at a time that memory stays small."""
-    at_once = max(1, _ENTRIES // max(1, rows.shape[1]))
+def what_is_needed(name: str, said: Answers) -> Answers:
+    """Return answers without the probabilities if a metric does not read them: they are large."""
+    return said if METRICS[name].needs_probabilities else replace(said, probabilities=None)
+
+
+def in_parts(
+    function: Callable[[NDArray[np.int64]], Vector], rows: NDArray[np.int64], said: Answers
+) -> Vector:
+    """Apply a function to so many samples of some answers at a time that memory stays small."""
+    width = 1 if said.probabilities is None else said.probabilities.shape[-1]
+    at_once = max(1, _ENTRIES // max(1, rows.shape[1] * width))
     parts = [function(rows[start : start + at_once]) for start in range(0, len(rows), at_once)]
     return np.concatenate(parts)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
     from fedmgda.metrics._answers import Answers
 
-__all__ = ["accuracy", "auc", "balanced_accuracy", "brier", "f1", "log_loss", "recall"]
+__all__ = ["accuracy", "auc", "balanced_accuracy", "brier", "f1", "log_loss", "ranks_of", "recall"]
 
 
 def accuracy(said: Answers) -> Vector:
@@ -95,22 +95,33 @@ def _f1_of(said: Answers, label: int) -> Vector:
     return _share(right, of_it.sum(axis=-1) + given.sum(axis=-1))
 
 
-def _area(scores: Matrix, positive: NDArray[Any]) -> Vector:
-    """Return the area from the mean rank of the positives, ties being worth one half."""
+def ranks_of(scores: Matrix) -> Matrix:
+    """Return the ranks along the last axis, the lowest being 1; equal scores share their mean.
+
+    >>> ranks_of(np.array([0.5, 0.1, 0.5])).tolist()
+    [2.5, 1.0, 2.5]
+    """
     num_rows = scores.shape[-1]
     order = np.argsort(scores, axis=-1, kind="stable")
     ranked = np.take_along_axis(scores, order, axis=-1)
-    found = np.take_along_axis(np.broadcast_to(positive, scores.shape), order, axis=-1)
     edge = np.ones((*scores.shape[:-1], 1), bool)
     steps = np.concatenate([edge, ranked[..., 1:] != ranked[..., :-1], edge], axis=-1)
     places = np.arange(num_rows)
     first = np.maximum.accumulate(np.where(steps[..., :-1], places, 0), axis=-1)
     ends = np.where(steps[..., 1:], places, num_rows)[..., ::-1]
     last = np.minimum.accumulate(ends, axis=-1)[..., ::-1]
-    ranks = (first + last) / 2 + 1
-    positives = found.sum(axis=-1)
-    wins = (ranks * found).sum(axis=-1) - positives * (positives + 1) / 2
-    area = _share(wins, positives * (num_rows - positives))
+    ranks = np.empty(scores.shape)
+    np.put_along_axis(ranks, order, (first + last) / 2 + 1, axis=-1)
+    return ranks
+
+
+def _area(scores: Matrix, positive: NDArray[Any]) -> Vector:
+    """Return the area from the mean rank of the positives, ties being worth one half."""
+    if not scores.shape[-1]:
+        return np.full(scores.shape[:-1], np.nan)
+    positives = np.broadcast_to(positive, scores.shape).sum(axis=-1)
+    wins = (ranks_of(scores) * positive).sum(axis=-1) - positives * (positives + 1) / 2
+    area = _share(wins, positives * (scores.shape[-1] - positives))
     return np.where(np.isnan(scores).any(axis=-1), np.nan, area)  # a diverged model has no ranks
 
 

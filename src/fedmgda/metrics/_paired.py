@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
 from fedmgda.metrics._catalogue import METRICS
-from fedmgda.metrics._intervals import DRAWS, bootstrap_interval, in_parts, resamples
+from fedmgda.metrics._intervals import (
+    DRAWS,
+    bootstrap_interval,
+    in_parts,
+    resamples,
+    what_is_needed,
+)
+from fedmgda.metrics._of_classes import ranks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,20 +106,23 @@ def paired(
     if math.isnan(gain):
         nothing = np.full(draws, np.nan)
         return Paired(gain=gain, samples=nothing, chance=nothing)
+    ours, theirs = what_is_needed(name, ours), what_is_needed(name, theirs)
     rows = resamples(ours.num_rows, draws, rng)
     swaps = _swaps(ours.num_rows, draws, rng)
 
     def resampled(part: NDArray[np.int64]) -> Vector:
         return metric.of(ours.take(part)) - metric.of(theirs.take(part))
 
+    one, other = (_ranked(ours), _ranked(theirs)) if name == "auc" else (ours, theirs)
+
     def swapped(part: NDArray[np.int64]) -> Vector:
         coins = part == 1
-        return metric.of(ours.swapped(theirs, coins)) - metric.of(theirs.swapped(ours, coins))
+        return metric.of(one.swapped(other, coins)) - metric.of(other.swapped(one, coins))
 
     return Paired(
         gain=gain,
-        samples=sign * in_parts(resampled, rows),
-        chance=sign * in_parts(swapped, swaps),
+        samples=sign * in_parts(resampled, rows, ours),
+        chance=sign * in_parts(swapped, swaps, ours),
     )
 
 
@@ -125,6 +135,13 @@ def mean_of_pairs(pairs: Sequence[Paired]) -> Paired:
         samples=np.asarray(samples.mean(axis=0)),
         chance=np.asarray(np.stack([pair.chance for pair in known]).mean(axis=0)),
     )
+
+
+def _ranked(said: Answers) -> Answers:
+    """Return answers with ranks for probabilities: two models' scores need not mean the same."""
+    odds = said.probabilities
+    ranks = None if odds is None else np.moveaxis(ranks_of(np.moveaxis(odds, -1, 0)), 0, -1)
+    return replace(said, probabilities=ranks)
 
 
 def _p(chance: Vector, gain: float) -> float:

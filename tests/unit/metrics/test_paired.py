@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -135,6 +136,14 @@ def test_chance_makes_no_more_losers_than_the_level_says():
         expected += found.worse_by_chance().mean()
     assert expected == pytest.approx(150 * LEVEL, rel=0.2)
     assert calls == pytest.approx(expected, abs=3 * math.sqrt(expected))
+
+
+def test_models_that_rank_alike_do_not_differ_in_auc_whatever_their_scores_mean():
+    ours, _ = pair(2, 40, 3)
+    flat = ours.probabilities / 10 + 0.45  # the same order, far less sure
+    found = paired("auc", ours, replace(ours, probabilities=flat), generator(), 200)
+    assert found.gain == 0.0
+    assert np.abs(found.chance).max() == 0.0
 
 
 def test_the_mean_over_seeds_leaves_out_what_is_not_defined():
