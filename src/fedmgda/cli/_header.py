@@ -68,13 +68,11 @@ def _rule(spec: Spec) -> str:
 
 
 def _step(spec: Spec) -> str:
-    match spec.server.schedule:
-        case "decay":
-            return f"server step {spec.server.lr:g}"
-        case "median-norm":
-            return f"server step {spec.server.lr:g} x the median norm of the updates"
-        case "harmonic":
-            return f"server step 2 / ({spec.server.curvature:g} (t + 2))"
+    server = spec.server
+    if server.schedule == "harmonic":
+        return f"server step 2 / ({server.curvature:g} (t + 2))"
+    unit = " x the median norm of the updates" if server.schedule == "median-norm" else ""
+    return f"server step {server.lr:g}{unit}"
 
 
 def _clients(spec: Spec) -> str:

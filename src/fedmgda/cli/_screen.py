@@ -49,15 +49,16 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
     metrics = run.summary.metrics
     measured = [] if metrics is None else [wrapped(metrics_line(metrics), console)]
     worst = worst_clients(run, _WORST)
-    title = Text(f"Largest test losses, {len(worst)} of {len(run.clients)} clients", "italic")
-    clients = _worst_table(worst)
 
     def parts() -> list[RenderableType]:
+        title = Text(f"Largest test losses, {len(worst)} of {len(run.clients)} clients", "italic")
         where = wrapped(_where(run, len(verdict.sentences) - len(sentences)), console)
+        clients = _worst_table(worst)
         return [title, clients, summary, *measured, *sentences, where, headline]
 
-    while len(sentences) > 1 and _height(parts(), console) > _LINES:
-        sentences.pop()  # the least important
+    while _height(parts(), console) > _LINES and (len(sentences) > 1 or len(worst) > 1):
+        # The least important goes first: a sentence, then, for a folder with a long name, a client.
+        (sentences if len(sentences) > 1 else worst).pop()
     return parts()
 
 
