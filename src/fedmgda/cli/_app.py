@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 import fedmgda
+from fedmgda._entry import is_entry
 from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, out, say
@@ -146,7 +147,9 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     refuse_inert_decay(spec)
     if no_code:
         refuse_code(spec)
-    settled = settle(spec)
+    # To look at a spec must not run code that it names for its data.
+    unread = dry_run and is_entry(spec.data.name or "")
+    settled = Settled(spec=spec) if unread else settle(spec)
     spec = settled.spec
     if dry_run:
         out.print(to_toml(spec), markup=False, highlight=False, end="", soft_wrap=True)
@@ -182,11 +185,10 @@ def sweep(
     as_json: AsJson = False,
 ) -> None:
     """Compare rules, attacks, seeds: every combination of the sweep table of a spec."""
-    runs = plan_sweep(read_toml(spec_path), config or [])
+    check = refuse_code if no_code else None
+    runs = plan_sweep(read_toml(spec_path), config or [], check=check)
     for planned in runs:
         refuse_inert_decay(planned.spec)
-        if no_code:
-            refuse_code(planned.spec)
     collection = Collection(folder or Path("runs") / spec_path.stem, runs)
     states = watch_jobs(collection, jobs, quiet=as_json)
     rows = collection.write_table()

@@ -30,7 +30,7 @@ from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._toml import merged, to_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 __all__ = ["PlannedRun", "plan_sweep"]
 
@@ -64,7 +64,11 @@ class PlannedRun:
 
 
 def plan_sweep(
-    table: dict[str, Any], overrides: Sequence[str] = (), rows: Sequence[str] = ()
+    table: dict[str, Any],
+    overrides: Sequence[str] = (),
+    rows: Sequence[str] = (),
+    *,
+    check: Callable[[Spec], None] | None = None,
 ) -> list[PlannedRun]:
     """Return the runs a spec with a `[sweep]` table asks for, in a fixed order.
 
@@ -73,6 +77,8 @@ def plan_sweep(
         overrides: Keys to change, as `section.key=value`.
         rows: Labels of variants, or values of the grid, to plan alone: any of those named on an
             axis, and all axes together. Empty plans all.
+        check: Called with every spec before any data is read, which may be code: raises what is
+            to be refused.
 
     Raises:
         SpecError: If the table or one of the specs in it is not valid, an override would be
@@ -82,7 +88,11 @@ def plan_sweep(
     _check_sweep(reduce(merged, patches, table))
     tables = _tables(reduce(merged, patches, table), rows)
     refuse_ignored(patches, lambda changed: _tables(reduce(merged, changed, table), rows))
-    specs = settle_all([resolve(parse(Spec, run)) for _, run in tables])
+    resolved = [resolve(parse(Spec, run)) for _, run in tables]
+    if check is not None:
+        for spec in resolved:
+            check(spec)
+    specs = settle_all(resolved)
     runs = [
         PlannedRun(cell=cell, seed=run["seed"], spec=spec)
         for (cell, run), spec in zip(tables, specs, strict=True)

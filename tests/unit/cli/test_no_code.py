@@ -119,3 +119,17 @@ def test_resume_refuses_it_too_and_reading_runs_nothing(tmp_path, monkeypatch, c
 def test_planning_runs_nothing():
     table = {"sweep": {"grid": {"rule.name": [ENTRY, "fedavg"]}}}
     assert len(plan_sweep(table)) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("run", "spec.toml", "--dry-run"), 0),
+        (("run", "spec.toml", "--no-code"), 2),
+        (("run", "spec.toml", "--compare", "--no-code"), 2),
+        (("sweep", "spec.toml", "--no-code"), 2),
+    ],
+)
+def test_a_step_that_the_data_tells_runs_no_code_either(tmp_path, monkeypatch, words, code):
+    write_spec(tmp_path, "data", "name", '[clients]\nclient_lr = "auto"\nper_round = 1\n')
+    assert run(monkeypatch, *words) == code
