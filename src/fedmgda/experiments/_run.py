@@ -324,7 +324,8 @@ class _Run:
             row = replace(row, pareto_residual=residual)
         if wanted.measure:
             held_back = self._evaluated(server.model, "validation")
-            score = validation_score(held_back, self._malicious, wanted.measure)
+            weighted = self._spec.clients.class_weights is not None
+            score = validation_score(held_back, self._malicious, wanted.measure, by_rows=weighted)
             row = replace(row, validation_score=score if math.isfinite(score) else None)
         return row
 
