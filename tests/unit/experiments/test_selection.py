@@ -176,7 +176,7 @@ def test_with_weights_of_classes_every_validation_row_counts_once(tmp_path):
         lines += [f"s{shop},{x:.3f},{'yes' if z else 'no'}" for x, z in zip(a, late, strict=True)]
     (tmp_path / "late.csv").write_text("\n".join(lines))
     data = {"path": str(tmp_path / "late.csv"), "client": "shop", "target": "late"}
-    clients = {"class_weights": "balanced"}
+    clients = {"class_weights": "balanced", "client_lr": 0.1, "per_round": 4}
     spec = resolve(parse(Spec, {"rounds": 2, "data": data, "clients": clients}))
     folder = RunFolder.create(tmp_path / "run", spec)
     for _ in execute(folder):
