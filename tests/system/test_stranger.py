@@ -270,6 +270,16 @@ def test_tiny_clients_stop_nothing_and_are_all_named(fedmgda):
     assert {client.name for client in open_run("runs/spec").clients} == {"oslo", "bergen"}
 
 
+def test_a_sweep_says_once_whom_it_leaves_out(fedmgda):
+    rows = [[name, i, i % 2] for name, count in (("oslo", 12), ("bergen", 12), ("bodø", 2))
+            for i in range(count)]  # fmt: skip
+    write_rows(Path("rows.csv"), ["branch", "age", "ill"], rows)
+    spec = Path(spec_of("branch", "ill"))
+    spec.write_text(spec.read_text() + "[sweep]\nseeds = [0, 1]\n")
+    shown = words(fedmgda("sweep", spec).err)
+    assert shown.count("is left out: bodø (2)") == 1
+
+
 # 12. Batch norm voided the promise without a word.
 
 

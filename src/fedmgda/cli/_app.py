@@ -190,7 +190,7 @@ def sweep(
     for planned in runs:
         refuse_inert_decay(planned.spec)
     collection = Collection(folder or Path("runs") / spec_path.stem, runs)
-    states = watch_jobs(collection, jobs, quiet=as_json)
+    states = watch_jobs(collection, jobs, quiet=as_json, notes=True)
     rows = collection.write_table()
     if as_json:
         out.print_json(to_json(rows))
