@@ -11,11 +11,13 @@ from fedmgda.metrics._intervals import DRAWS, interval, wilson
 from fedmgda.metrics._paired import LEVEL, Paired, mean_of_pairs, paired
 from fedmgda.metrics._pareto import pareto_residual
 from fedmgda.metrics._smoothing import smoothed
+from fedmgda.metrics._student import ONE_SIDED, t_quantile
 
 __all__ = [
     "DRAWS",
     "LEVEL",
     "METRICS",
+    "ONE_SIDED",
     "Answers",
     "Fairness",
     "Metric",
@@ -31,5 +33,6 @@ __all__ = [
     "pareto_residual",
     "rarer_class",
     "smoothed",
+    "t_quantile",
     "wilson",
 ]
