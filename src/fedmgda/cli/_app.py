@@ -52,7 +52,7 @@ _NOT_LEARNED = 9  # the exit code of --strict
 
 app = typer.Typer(
     name="fedmgda",
-    help="Federated learning that sacrifices no participating user.",
+    help="Federated learning that looks after every participating user.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -103,7 +103,7 @@ def run_app() -> int:
 def about(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """Federated learning that sacrifices no participating user."""
+    """Federated learning that looks after every participating user."""
     if version:
         out.print(fedmgda.__version__)
         raise typer.Exit

@@ -15,10 +15,11 @@ import numpy as np
 
 from fedmgda._errors import FederationStalledError
 from fedmgda.experiments._baselines import lone_federation
+from fedmgda.experiments._folder_files import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY
 from fedmgda.experiments._json import decode, encode, to_json
 from fedmgda.experiments._measure import client_results, evaluation_row, summarize
 from fedmgda.experiments._progress import Progress, going_on, start_params
-from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, predictions_bytes
 from fedmgda.experiments._scores import with_metrics
 from fedmgda.experiments._signals import Interrupted

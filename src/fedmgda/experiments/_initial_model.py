@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda._files import read_file
-from fedmgda.experiments._reader import MODEL, open_run
+from fedmgda.experiments._folder_files import MODEL
+from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import read_model
 from fedmgda.values import flat_vector
 

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping  # noqa: TC003 (read at run time)
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, StoreError
-from fedmgda._files import file_digest, is_locked, is_there, read_file, read_part
+from fedmgda._files import file_digest, is_locked, is_there, read_part
 from fedmgda.data import Encoder, data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._evidence import Evidence
+from fedmgda.experiments._folder_files import (
+    CLIENTS,
+    DONE,
+    ENCODER,
+    ENVIRONMENT,
+    LOCK,
+    MODEL,
+    PARTITION,
+    PREDICTIONS,
+    SPEC,
+    SUMMARY,
+    compare_digest,
+    parse_file,
+    read_digests,
+    read_named,
+)
 from fedmgda.experiments._gram import gram_size, read_gram
 from fedmgda.experiments._json import decode, read_json
 from fedmgda.experiments._judge import judge
@@ -43,79 +56,25 @@ from fedmgda.experiments._trained_model import TrainedModel, check_model_code
 from fedmgda.experiments._validation import last_round
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from fedmgda._types import Vector
     from fedmgda.data import FederatedData
+    from fedmgda.experiments._folder_files import FileDigest
     from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
     from fedmgda.experiments._verdict import Verdict
 
-__all__ = [
-    "CLIENTS",
-    "DONE",
-    "ENCODER",
-    "ENVIRONMENT",
-    "LOCK",
-    "MODEL",
-    "OTHER_DATA",
-    "PARTITION",
-    "PREDICTIONS",
-    "RESULTS",
-    "SPEC",
-    "SUMMARY",
-    "Done",
-    "FileDigest",
-    "Run",
-    "RunState",
-    "open_run",
-    "run_folders",
-]
+__all__ = ["OTHER_DATA", "Run", "RunState", "open_run", "run_folders"]
 
 T = TypeVar("T")
 RunState: TypeAlias = Literal["finished", "running", "stopped", "not begun"]
-
-SPEC, ENVIRONMENT, PARTITION = "spec.toml", "environment.json", "partition.npz"
-MODEL, ENCODER, PREDICTIONS = "model.safetensors", "encoder.json", "predictions.npz"
-CLIENTS, SUMMARY, DONE, LOCK = "clients.csv", "summary.json", "DONE", "lock"
-RESULTS = (
-    PARTITION, ROUNDS, GRAM, EVALUATIONS, MODEL, ENCODER, PREDICTIONS, CLIENTS, SUMMARY,
-)  # fmt: skip
-"""The files whose digests DONE holds, those of them that a run has."""
 
 OTHER_DATA = (
     "The data is not what the run in {path} began with; restore it, or start a new run with "
     "another --out."
 )
-_WRITTEN_AT_THE_END = (MODEL, ENCODER, PREDICTIONS, CLIENTS, SUMMARY)
-_SMALL = 1 << 26  # bytes of a file for people: the names and scores of a million clients
-_LARGE = 1 << 34  # bytes of arrays: no model here is near it
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDigest:
-    """What a file was when the run was finished: its sha256 and its size."""
-
-    sha256: str
-    bytes: int
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """The mark of a finished run.
-
-    Attributes:
-        format: Of the folder.
-        spec: The digest of everything in the spec that changes a result.
-        files: The digest of every result.
-    """
-
-    format: int
-    spec: str
-    files: Mapping[str, FileDigest]
 
 
 def open_run(path: Path | str) -> Run:
@@ -155,7 +114,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        content = self._read(SPEC, _SMALL)
+        content = read_named(path, SPEC)
         if content is None:
             if inside := run_folders(path):
                 raise DataError(_several(path, inside))
@@ -362,7 +321,7 @@ class Run:
         Raises:
             StoreError: If it does.
         """
-        content = self._read(PARTITION, _LARGE)
+        content = read_named(self.path, PARTITION)
         old = fingerprint(data, mapped=False)
         if content is not None and not is_same_partition(content, data_facts(data), {old}):
             raise StoreError(OTHER_DATA.format(path=self.path))
@@ -374,13 +333,13 @@ class Run:
             StoreError: At the first file that is not what the run wrote.
         """
         for name, wanted in self._digests.items():
-            self._compare(name, file_digest(self.path / name, wanted.bytes))
+            compare_digest(self.path, name, file_digest(self.path / name, wanted.bytes), wanted)
         if self.finished:
             _ = self.rounds, self.evaluations, self.summary
 
     def _environment(self) -> Environment:
-        found = self._parsed(
-            ENVIRONMENT, lambda content: decode(Environment, read_json(content)), checked=False
+        found = parse_file(
+            self.path, ENVIRONMENT, lambda content: decode(Environment, read_json(content)), None
         )
         if found.format > FORMAT:
             raise StoreError(
@@ -391,22 +350,7 @@ class Run:
 
     @cached_property
     def _digests(self) -> Mapping[str, FileDigest]:
-        """The digests in DONE; none before the run is finished, and none in format 1."""
-        content = self._read(DONE, _SMALL)
-        if content is None or (not content and self.environment.format == 1):
-            return {}
-        try:
-            done = decode(Done, read_json(content))
-        except ValueError as error:
-            raise StoreError(
-                f"{self.path / DONE} is damaged ({error}); delete it, then fedmgda resume "
-                f"{self.path} writes it again."
-            ) from error
-        if done.spec != spec_tag(self.spec):
-            raise StoreError(
-                f"{self.path / SPEC} is not the spec of the run that was finished here; restore it."
-            )
-        return done.files
+        return read_digests(self.path, spec_tag(self.spec), self.environment.format)
 
     def _last_round(self) -> int:
         """Return the round a finished run ended after: what its evaluations say, if it may stop."""
@@ -430,36 +374,11 @@ class Run:
                 f"missing; delete the folder, with {DONE} and the checkpoints in it, and run again."
             )
         if name in digests:
-            self._compare(name, found)
+            compare_digest(self.path, name, found, digests[name])
         return tuple(rows)
 
-    def _parsed(self, name: str, read: Callable[[bytes], T], *, checked: bool = True) -> T:
-        content = self._read(name, _LARGE if name in {MODEL, PREDICTIONS, PARTITION} else _SMALL)
-        if content is None:
-            raise StoreError(self._damaged(name, "it is not there"))
-        if checked and name in self._digests:
-            self._compare(name, (hashlib.sha256(content).hexdigest(), len(content)))
-        try:
-            return read(content)
-        except ValueError as error:
-            raise StoreError(self._damaged(name, str(error).rstrip("."))) from error
-
-    def _compare(self, name: str, found: tuple[str, int] | None) -> None:
-        wanted = self._digests[name]
-        if found is None:
-            raise StoreError(self._damaged(name, "it is not there"))
-        if found != (wanted.sha256, wanted.bytes):
-            reason = f"its {found[1]} bytes are not the {wanted.bytes} whose digest {DONE} holds"
-            raise StoreError(self._damaged(name, reason))
-
-    def _damaged(self, name: str, reason: str) -> str:
-        remedy = "restore it, or start a new run in another folder"
-        if name in _WRITTEN_AT_THE_END:
-            remedy = f"delete {self.path / DONE}, then fedmgda resume {self.path} writes it again"
-        return f"{self.path / name} is missing or damaged ({reason}); {remedy}."
-
-    def _read(self, name: str, limit: int) -> bytes | None:
-        return read_file(self.path / name, limit)
+    def _parsed(self, name: str, read: Callable[[bytes], T]) -> T:
+        return parse_file(self.path, name, read, self._digests.get(name))
 
 
 def _num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
@@ -469,7 +388,7 @@ def _num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
 
 def _several(path: Path, inside: Sequence[Path]) -> str:
     """Say what a folder of runs is, and which command goes on with it."""
-    specs = [read_file(folder / SPEC, _SMALL) or b"" for folder in inside]
+    specs = [read_named(folder, SPEC) or b"" for folder in inside]
     if any(line.startswith(b"baseline =") for spec in specs for line in spec.splitlines()):
         return (
             f"{path} holds the runs of a comparison; the same fedmgda run --compare command goes "

@@ -22,6 +22,7 @@ from fedmgda.experiments._build import build_federation, build_pool
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._evidence import evidence_of
+from fedmgda.experiments._folder_files import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY
 from fedmgda.experiments._gram import gram_bytes
 from fedmgda.experiments._hints import after_divergence
 from fedmgda.experiments._json import to_json
@@ -30,7 +31,7 @@ from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
 from fedmgda.experiments._official import official_test, refuse_remote_test, with_official
 from fedmgda.experiments._progress import Progress, going_on, start_params
-from fedmgda.experiments._reader import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY, open_run
+from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import with_metrics
@@ -325,7 +326,8 @@ class _Run:
             row = replace(row, pareto_residual=residual)
         if wanted.measure:
             held_back = self._evaluated(server.model, "validation")
-            score = validation_score(held_back, self._malicious, wanted.measure)
+            weighted = self._spec.clients.class_weights is not None
+            score = validation_score(held_back, self._malicious, wanted.measure, by_rows=weighted)
             row = replace(row, validation_score=score if math.isfinite(score) else None)
         return row
 

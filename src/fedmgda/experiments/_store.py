@@ -37,20 +37,19 @@ from fedmgda._files import (
     write_file,
 )
 from fedmgda.experiments._environment import FORMAT, environment
-from fedmgda.experiments._json import to_json
-from fedmgda.experiments._partition import is_same_partition, partition_bytes
-from fedmgda.experiments._reader import (
+from fedmgda.experiments._folder_files import (
     DONE,
     ENVIRONMENT,
     LOCK,
-    OTHER_DATA,
     PARTITION,
     RESULTS,
     SPEC,
     Done,
     FileDigest,
-    open_run,
 )
+from fedmgda.experiments._json import to_json
+from fedmgda.experiments._partition import is_same_partition, partition_bytes
+from fedmgda.experiments._reader import OTHER_DATA, open_run
 from fedmgda.experiments._records import EVALUATIONS, Records
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import to_toml

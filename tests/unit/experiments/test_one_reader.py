@@ -4,14 +4,18 @@ import ast
 from pathlib import Path
 
 import fedmgda
-from fedmgda.experiments import _reader, _records
+from fedmgda.experiments import _folder_files, _records
 from fedmgda.experiments._spec import EvaluationSpec
 
 SOURCE = Path(fedmgda.__file__).parent
-NAMES = {*_reader.RESULTS, _reader.DONE, _records.TIMINGS, "checkpoints"}
+NAMES = {*_folder_files.RESULTS, _folder_files.DONE, _records.TIMINGS, "checkpoints"}
 """What only a run folder has; a spec and an environment are also published beside tables."""
 
-HOME = {"experiments/_reader.py", "experiments/_records.py", "experiments/_store.py"}
+HOME = {
+    "experiments/_folder_files.py",
+    "experiments/_records.py",
+    "experiments/_store.py",
+}
 OF_A_SWEEP = {"experiments/_collection.py": {"summary.json"}}  # the table over its runs
 
 
