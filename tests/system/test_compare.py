@@ -46,6 +46,7 @@ def test_one_command_tells_who_is_worse_off(place):
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     assert any(line.startswith("against alone") for line in lines)
+    assert any("lose beyond the chance of the test rows" in line for line in lines)
     assert "Every client, with intervals: fedmgda compare runs/visits --csv FILE" in lines
     assert "test loss" in " ".join(lines[-3:])  # the verdict on the run itself comes last
 
