@@ -70,6 +70,16 @@ def test_the_same_command_goes_on_and_says_the_same(place):
     assert "the same fedmgda run --compare command goes on with it" in refused.stderr
 
 
+def test_the_verdict_on_the_run_itself_may_be_the_exit_code(place):
+    told = json.loads((place / "runs" / "visits" / "fedmgda+" / "summary.json").read_text())
+    assert told["verdict"]["outcome"] == "may have learned"
+    found = fedmgda(
+        "run", "visits.toml", "--compare", "--strict", "--show-spec", cwd=place, check=9
+    )
+    assert 'name = "fedmgda+"' in found.stderr
+    assert found.stdout == (place / "stdout").read_text()
+
+
 def test_a_comparison_is_a_table_and_json_too(place):
     found = fedmgda(
         "compare", "runs/visits", "--against", "alone", "--metric", "log_loss", "--json", "--csv",

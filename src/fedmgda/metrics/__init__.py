@@ -11,12 +11,14 @@ from fedmgda.metrics._intervals import DRAWS, FEW_ROWS, interval, wilson
 from fedmgda.metrics._paired import LEVEL, Paired, SameRows, paired, paired_over_seeds
 from fedmgda.metrics._pareto import pareto_residual
 from fedmgda.metrics._smoothing import smoothed
+from fedmgda.metrics._student import ONE_SIDED, t_quantile
 
 __all__ = [
     "DRAWS",
     "FEW_ROWS",
     "LEVEL",
     "METRICS",
+    "ONE_SIDED",
     "Answers",
     "Fairness",
     "Metric",
@@ -33,5 +35,6 @@ __all__ = [
     "pareto_residual",
     "rarer_class",
     "smoothed",
+    "t_quantile",
     "wilson",
 ]
