@@ -185,7 +185,8 @@ def test_balanced_classes_are_found_where_they_were_not(tmp_path, loans):
     # A constant that weighs both classes alike says 1/2 of each; the mean over clients of the
     # weights of their test rows is near 1.
     assert 0.4 < verdict.constant_loss < 1.2
-    assert verdict.outcome == "learned"
+    assert verdict.loss < 0.99 * verdict.constant_loss
+    assert verdict.outcome == "may have learned"  # three clients, and a positive test row or two
     assert open_run(balanced).environment.path == "torch"
 
 

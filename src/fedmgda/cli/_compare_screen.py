@@ -16,7 +16,7 @@ from fedmgda.cli._console import out
 from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.cli._screen import wrapped
 from fedmgda.experiments import most_telling
-from fedmgda.metrics import METRICS
+from fedmgda.metrics import FEW_ROWS, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["show_comparison"]
 
-_FEW = 10  # test rows below which little can be said of a client
 _WORST = 10  # clients shown at most
 _FEWEST = 3  # even where the screen has no room for them
 _LINES = 24  # of a screen
@@ -118,19 +117,18 @@ def _counts(other: Against) -> tuple[str, ...]:
 
 def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     yield (
-        f"worse: lose beyond chance (p <= {found.level:g}). chance: how many would, on average and"
+        f"better, worse: beyond the chance of the test rows (p <= {found.level:g}). "
+        "chance: how many"
     )
-    yield "(in 95 of 100 draws at most), if answers were swapped at random, row by row."
+    yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
         each = ", ".join(map(str, other.losing_by_seed))
         yield f"Losing against {other.name} in seed {', '.join(map(str, other.seeds))}: {each}."
-    few = sum(rows < _FEW * len(other.seeds) for rows in found.rows)
+    few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
         have = "has" if few == 1 else "have"
-        yield (
-            f"{few} of {counted(len(found.rows), 'client')} {have} fewer than {_FEW} test rows: "
-            "little is sure."
-        )
+        of = counted(len(found.rows), "client")
+        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows: little is sure of them."
     nothing = sum(math.isnan(client.gain) for client in other.clients)
     if nothing:
         label = METRICS[found.metric].label
@@ -164,10 +162,16 @@ def _losers(found: Comparison, other: Against, shown: Sequence[ClientGain]) -> T
             _number(found, ours[client.client]),
             _number(found, values[client.client]),
             f"{sure}{_signed(found, client.gain)}",
-            f"{_signed(found, client.low)} to {_signed(found, client.high)}",
+            _interval(found, client),
             f"{sure}{client.p_worse:.3f}",
         )
     return table
+
+
+def _interval(found: Comparison, client: ClientGain) -> str:
+    if math.isnan(client.low):
+        return "few rows"
+    return f"{_signed(found, client.low)} to {_signed(found, client.high)}"
 
 
 def _heading(other: Against, shown: int, losing: int) -> str:

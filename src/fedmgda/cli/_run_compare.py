@@ -20,6 +20,7 @@ from fedmgda.experiments import (
     refuse_inert_decay,
     refuse_other_runs,
     resolve,
+    to_toml,
 )
 
 if TYPE_CHECKING:
@@ -31,7 +32,13 @@ __all__ = ["chosen_seeds", "run_compared"]
 
 
 def run_compared(
-    path: Path, table: dict[str, Any], seeds: list[int] | None, *, no_code: bool, as_json: bool
+    path: Path,
+    table: dict[str, Any],
+    seeds: list[int] | None,
+    *,
+    no_code: bool,
+    show_spec: bool,
+    as_json: bool,
 ) -> bool:
     """Carry out a spec, FedAvg and the baselines, what is not finished yet, and compare them.
 
@@ -40,6 +47,7 @@ def run_compared(
         table: The spec.
         seeds: One set of runs for each; that of the spec if None.
         no_code: Whether a spec that names code is refused.
+        show_spec: Whether the spec of the run itself is printed before training.
         as_json: Whether nothing but the comparison is printed, as JSON.
 
     Returns:
@@ -55,6 +63,8 @@ def run_compared(
         refuse_code(spec)  # before anything is read: data may be code too
     runs = plan_comparison(table, seeds)
     refuse_other_runs(path, runs)
+    if show_spec:
+        err.print(to_toml(runs[0].spec), markup=False, highlight=False, style="dim")
     collection = Collection(path, runs)
     if not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))

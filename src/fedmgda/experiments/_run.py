@@ -214,7 +214,9 @@ class _Run:
             row = next(row for row in run.evaluations if row.round_num == kept.round_num)
             model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise self._hopeless(_no_good_round(rounds, self._clients.client_names))
+            # Of a baseline it is nobody's update but that of all rows together.
+            names = None if self._spec.baseline else self._clients.client_names
+            raise self._hopeless(_no_good_round(rounds, names))
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)

@@ -37,15 +37,15 @@ def verdict(outcome="learned", headline="It learned: test loss 0.3."):
         (
             against(worse=79, of=194, chance=9.8, chance_95=15.0),
             (
-                "It learned, but 79 of 194 clients are worse off than alone (about 10 would be by the "
-                "chance of the test rows)."
+                "It learned, but 79 of 194 clients are worse off than alone (about 10 would be by "
+                "the chance of the test rows)."
             ),
         ),
         (
             against(worse=2, chance=1.04, chance_95=3.0),
             (
-                "It learned; no more clients are worse off than alone than chance would make: 2 of 25, "
-                "about 1.0 by chance."
+                "It learned; no more clients are worse off than alone than chance would make: 2 of "
+                "25, about 1.0 by chance."
             ),
         ),
         (
@@ -62,15 +62,15 @@ def verdict(outcome="learned", headline="It learned: test loss 0.3."):
         (
             against("constant", worse=1, of=1),
             (
-                "It learned, but 1 of 1 client is worse off than with a constant (about 0 would be by "
-                "the chance of the test rows)."
+                "It learned, but 1 of 1 client is worse off than with a constant (about 0 would "
+                "be by the chance of the test rows)."
             ),
         ),
         (
             against("b/fedavg"),
             (
-                "It learned; no client is worse off than under b/fedavg beyond the chance of the test "
-                "rows."
+                "It learned; no client is worse off than under b/fedavg beyond the chance of the "
+                "test rows."
             ),
         ),
     ],
