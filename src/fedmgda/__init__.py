@@ -1,4 +1,4 @@
-"""Federated learning that sacrifices no participating user.
+"""Federated learning that looks after every participating user.
 
 The public names are listed in `__init__.pyi`. Each is loaded when first used, so that
 `import fedmgda` stays instant and needs neither torch nor a plotting library.

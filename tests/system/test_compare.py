@@ -46,6 +46,7 @@ def test_one_command_tells_who_is_worse_off(place):
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     assert any(line.startswith("against alone") for line in lines)
+    assert any("lose beyond the chance of the test rows" in line for line in lines)
     assert "Every client, with intervals: fedmgda compare runs/visits --csv FILE" in lines
     assert "test loss" in " ".join(lines[-3:])  # the verdict on the run itself comes last
 
@@ -67,6 +68,16 @@ def test_the_same_command_goes_on_and_says_the_same(place):
     assert again.stdout == (place / "stdout").read_text()
     refused = fedmgda("resume", "runs/visits", cwd=place, check=3)
     assert "the same fedmgda run --compare command goes on with it" in refused.stderr
+
+
+def test_the_verdict_on_the_run_itself_may_be_the_exit_code(place):
+    told = json.loads((place / "runs" / "visits" / "fedmgda+" / "summary.json").read_text())
+    assert told["verdict"]["outcome"] == "may have learned"
+    found = fedmgda(
+        "run", "visits.toml", "--compare", "--strict", "--show-spec", cwd=place, check=9
+    )
+    assert 'name = "fedmgda+"' in found.stderr
+    assert found.stdout == (place / "stdout").read_text()
 
 
 def test_a_comparison_is_a_table_and_json_too(place):

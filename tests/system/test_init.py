@@ -1,6 +1,5 @@
 """`fedmgda init`: from a file that nobody has described to a spec that runs."""
 
-import csv
 import tomllib
 
 import numpy as np
@@ -8,12 +7,7 @@ import pytest
 
 from fedmgda.cli._app import run_app
 from fedmgda.experiments import open_run, propose_spec
-
-
-def write(path, header, rows):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
-    return path
+from tables import write_rows
 
 
 @pytest.fixture
@@ -28,7 +22,7 @@ def visits(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     header = ["visit_id", "day", "hospital", "pressure", "beds", "ward", "outcome"]
-    return write(tmp_path / "visits.csv", header, rows)
+    return write_rows(tmp_path / "visits.csv", header, rows)
 
 
 def call(monkeypatch, *words):
@@ -89,7 +83,7 @@ def test_bad_input_is_one_sentence_and_a_code(visits, monkeypatch, capsys, words
 
 def test_what_is_not_sure_is_said(visits, monkeypatch, capsys):
     rows = [[i % 3, (i * 7919) % 101, (i * 31) % 17] for i in range(90)]
-    write(visits.parent / "plain.csv", ["a", "b", "c"], rows)
+    write_rows(visits.parent / "plain.csv", ["a", "b", "c"], rows)
     assert call(monkeypatch, "init", "plain.csv") == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "no column looks like one, so 10 clients are made up" in shown
@@ -103,7 +97,7 @@ def test_a_folder_and_arrays_have_their_clients(visits, tmp_path):
     folder.mkdir()
     for name in ("one", "two"):
         rows = [[i, i % 2] for i in range(20)]
-        write(folder / f"{name}.csv", ["x", "label"], rows)
+        write_rows(folder / f"{name}.csv", ["x", "label"], rows)
     proposal = propose_spec(folder)
     assert "every file is a client: 2 groups" in dict(proposal.facts)["client"]
     assert "client" not in tomllib.loads(proposal.spec)["data"]
@@ -117,13 +111,13 @@ def test_a_folder_and_arrays_have_their_clients(visits, tmp_path):
 def test_no_name_of_a_column_can_break_the_spec(tmp_path):
     rows = [["ab"[i % 2], i % 3, (i * 37) % 11, i] for i in range(60)]
     odd = 'x"\n]y = 1\x01'
-    path = write(tmp_path / "odd.csv", ["group", "label", "x", odd], rows)
+    path = write_rows(tmp_path / "odd.csv", ["group", "label", "x", odd], rows)
     assert tomllib.loads(propose_spec(path).spec)["data"]["target"] == "label"
     assert tomllib.loads(propose_spec(path, target=odd).spec)["data"]["target"] == odd
 
 
 def test_a_file_without_a_target_is_refused(tmp_path, monkeypatch, capsys):
-    path = write(tmp_path / "ids.csv", ["id", "group"], [[i, "ab"[i % 2]] for i in range(60)])
+    path = write_rows(tmp_path / "ids.csv", ["id", "group"], [[i, "ab"[i % 2]] for i in range(60)])
     monkeypatch.chdir(tmp_path)
     assert call(monkeypatch, "init", path) == 3
     assert "No column of ids.csv can be a target" in " ".join(capsys.readouterr().err.split())

@@ -1,7 +1,5 @@
 """A table trains with nothing said, and what the data decides is decided once."""
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -18,6 +16,7 @@ from fedmgda.experiments import (
     resolve,
     settle,
 )
+from tables import write_houses, write_rows
 
 FORMER = {
     "evaluation": {"select": "last"},
@@ -27,29 +26,9 @@ FORMER = {
 """What was done with a table before its defaults were its own."""
 
 
-def write(path, header, rows):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([header, *rows])
-    return str(path)
-
-
 @pytest.fixture(scope="module")
 def houses(tmp_path_factory):
-    """Houses by quarter as Ames has them: many categories, skewed areas, one quarter unlike all."""
-    rng = np.random.default_rng(3)
-    worth, rows = rng.normal(size=(40, 4)) * 0.2, []
-    for quarter in range(12):
-        for _ in range(int(rng.integers(20, 80))):
-            size = rng.normal(1.0 if quarter == 0 else 0.0)
-            areas = np.exp(size + 0.6 * rng.normal(size=20))  # they go together, and some are huge
-            pools = np.exp(rng.normal(size=40)) * (rng.random(40) < 0.02)  # most houses have none
-            kinds = rng.integers(4, size=40)
-            price = size + worth[np.arange(40), kinds].sum() + 0.3 * rng.normal()
-            shown = [*areas.round(3), *pools.round(3), *("abcd"[kind] for kind in kinds)]
-            rows.append([f"Q{quarter}", *shown, round(1e5 + 2e4 * price)])
-    header = ["quarter", *(f"number{i}" for i in range(60)), *(f"kind{i}" for i in range(40))]
-    path = tmp_path_factory.mktemp("houses") / "houses.csv"
-    return write(path, [*header, "price"], rows)
+    return str(write_houses(tmp_path_factory.mktemp("houses") / "houses.csv"))
 
 
 @pytest.fixture
@@ -61,7 +40,7 @@ def loans(tmp_path):
         bad = i % 20 == 0
         income = rng.normal(1.0 if bad else 0.0)
         rows.append(["NSW"[i % 3], f"{income:.3f}", "bad" if bad else "good"])
-    return write(tmp_path / "loans.csv", ["branch", "income", "class"], rows)
+    return str(write_rows(tmp_path / "loans.csv", ["branch", "income", "class"], rows))
 
 
 def spec_of(path, client, target, **table):
@@ -206,7 +185,8 @@ def test_balanced_classes_are_found_where_they_were_not(tmp_path, loans):
     # A constant that weighs both classes alike says 1/2 of each; the mean over clients of the
     # weights of their test rows is near 1.
     assert 0.4 < verdict.constant_loss < 1.2
-    assert verdict.outcome == "learned"
+    assert verdict.loss < 0.99 * verdict.constant_loss
+    assert verdict.outcome == "may have learned"  # three clients, and a positive test row or two
     assert open_run(balanced).environment.path == "torch"
 
 

@@ -52,7 +52,7 @@ _NOT_LEARNED = 9  # the exit code of --strict
 
 app = typer.Typer(
     name="fedmgda",
-    help="Federated learning that sacrifices no participating user.",
+    help="Federated learning that looks after every participating user.",
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
@@ -73,7 +73,7 @@ Overrides = Annotated[
     ),
 ]
 Strict = Annotated[
-    bool, typer.Option("--strict", help="End with code 9 if the run diverged or did not learn.")
+    bool, typer.Option("--strict", help="End with code 9 unless the run is shown to have learned.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON, nothing else.")]
 Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many runs at the same time.")]
@@ -103,7 +103,7 @@ def run_app() -> int:
 def about(
     version: Annotated[bool, typer.Option("--version", help="Print the version and stop.")] = False,
 ) -> None:
-    """Federated learning that sacrifices no participating user."""
+    """Federated learning that looks after every participating user."""
     if version:
         out.print(fedmgda.__version__)
         raise typer.Exit
@@ -139,7 +139,9 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     if compare_too and not dry_run:
         path = folder or Path("runs") / spec_path.stem
         chosen = chosen_seeds(seeds, table)
-        good = run_compared(path, table, chosen, no_code=no_code, as_json=as_json)
+        good = run_compared(
+            path, table, chosen, no_code=no_code, show_spec=show_spec, as_json=as_json
+        )
         raise typer.Exit(_NOT_LEARNED if strict and not good else 0)
     if seeds is not None:
         raise SpecError("--seeds goes with --compare; for anything else, use fedmgda sweep.")

@@ -10,16 +10,15 @@ from rich.table import Table
 
 from fedmgda.cli._console import out, say
 from fedmgda.cli._metrics_line import in_short, shown_value
-from fedmgda.metrics import METRICS
+from fedmgda.metrics import FEW_ROWS, METRICS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from fedmgda.experiments import Against, Comparison
+    from fedmgda.experiments import Against, ClientGain, Comparison
 
 __all__ = ["show_comparison"]
 
-_FEW = 10  # test rows below which little can be said of a client
 _WORST = 10  # clients shown at most
 _LINES = 24  # of a screen
 _RARE = 0.2  # share of the positive class below which accuracy says little
@@ -81,17 +80,17 @@ def _counts(other: Against) -> tuple[str, ...]:
 
 def _remarks(found: Comparison, other: Against) -> Iterator[str]:
     yield (
-        f"worse: lose beyond chance (p <= {found.level:g}). chance: how many would, on average and"
+        f"worse: lose beyond the chance of the test rows (p <= {found.level:g}). chance: how many"
     )
-    yield "(in 95 of 100 draws at most), if answers were swapped at random, row by row."
+    yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
         each = ", ".join(map(str, other.losing_by_seed))
         yield f"Losing against {other.name} in seed {', '.join(map(str, other.seeds))}: {each}."
-    few = sum(rows < _FEW * len(other.seeds) for rows in found.rows)
+    few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
         yield (
-            f"{few} of {len(found.rows)} clients have fewer than {_FEW} test rows: little is sure "
-            "of them."
+            f"{few} of {len(found.rows)} clients have fewer than {FEW_ROWS} test rows: "
+            "little is sure of them."
         )
     nothing = sum(math.isnan(client.gain) for client in other.clients)
     if nothing:
@@ -133,10 +132,16 @@ def _losers(found: Comparison, other: Against, count: int) -> Table:
             _number(found, ours[client.client]),
             _number(found, values[client.client]),
             f"{sure}{_signed(found, client.gain)}",
-            f"{_signed(found, client.low)} to {_signed(found, client.high)}",
+            _interval(found, client),
             f"{sure}{client.p_worse:.3f}",
         )
     return table
+
+
+def _interval(found: Comparison, client: ClientGain) -> str:
+    if math.isnan(client.low):
+        return "few rows"
+    return f"{_signed(found, client.low)} to {_signed(found, client.high)}"
 
 
 def _heading(other: Against, shown: int, losing: int) -> str:

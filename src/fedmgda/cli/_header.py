@@ -36,7 +36,7 @@ def _lines(run: Run, progress: Progress) -> list[tuple[str, str]]:
         ("model", f"{_model(spec, progress)}{_params(progress.num_params)}"),
         ("rule", _rule(spec)),
         ("clients", _clients(spec)),
-        ("rounds", f"{spec.rounds}, tested every {spec.evaluation.every}, seed {spec.seed}"),
+        ("rounds", f"{_rounds(run)}, seed {spec.seed}"),
         ("folder", f"{run.path} (its spec.toml has every key; --show-spec prints it)"),
     ]
 
@@ -73,6 +73,14 @@ def _step(spec: Spec) -> str:
         return f"server step 2 / ({server.curvature:g} (t + 2))"
     unit = " x the median norm of the updates" if server.schedule == "median-norm" else ""
     return f"server step {server.lr:g}{unit}"
+
+
+def _rounds(run: Run) -> str:
+    """Return how many rounds are trained: a baseline has fewer than its spec, which it matches."""
+    spec = run.carried_out
+    if spec.baseline == "alone":
+        return f"{spec.rounds} for each client by itself, one client after the other"
+    return f"{spec.rounds}, tested every {spec.evaluation.every}"
 
 
 def _clients(spec: Spec) -> str:

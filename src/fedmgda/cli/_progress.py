@@ -47,14 +47,14 @@ def watch_run(
                 if task is None:
                     if begin is not None and not quiet:
                         begin(progress)
-                    task = bar.add_task("round", total=progress.rounds, news="")
+                    task = bar.add_task(progress.unit, total=progress.rounds, news="")
                 if progress.row is not None and progress.row.improved is not None:
                     improved = progress.row.improved
                 news = _news(progress.evaluation, improved)
                 bar.update(task, completed=progress.round_num, news=news)
                 if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                     last = time.monotonic()
-                    say(err, f"round {progress.round_num} of {progress.rounds}: {news}")
+                    say(err, f"{progress.unit} {progress.round_num} of {progress.rounds}: {news}")
 
 
 def watch_jobs(
@@ -67,6 +67,8 @@ def watch_jobs(
     """
     said = set[str]()
     totals = [run.spec.rounds for run in collection.runs]
+    # Rounds of some and clients of others are summed up.
+    unit = "step" if any(run.spec.baseline == "alone" for run in collection.runs) else "round"
     done = [
         total if folder.done else 0
         for total, folder in zip(totals, collection.folders, strict=True)
@@ -74,7 +76,7 @@ def watch_jobs(
     finished = sum(folder.done for folder in collection.folders)
     ended: list[JobState] = []
     with _bar("{task.fields[news]}", quiet=quiet) as bar:
-        task = bar.add_task("round", total=sum(totals), completed=sum(done), news="")
+        task = bar.add_task(unit, total=sum(totals), completed=sum(done), news="")
         last = time.monotonic()
         for state in collection.execute(jobs):
             for note in state.notes if notes and not quiet else ():
@@ -94,7 +96,7 @@ def watch_jobs(
             bar.update(task, total=sum(totals), completed=sum(done), news=news)
             if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                 last = time.monotonic()
-                say(err, f"round {sum(done)} of {sum(totals)}: {news}")
+                say(err, f"{unit} {sum(done)} of {sum(totals)}: {news}")
     return ended
 
 

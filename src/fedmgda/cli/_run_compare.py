@@ -19,6 +19,7 @@ from fedmgda.experiments import (
     refuse_code,
     refuse_inert_decay,
     resolve,
+    to_toml,
 )
 
 if TYPE_CHECKING:
@@ -28,7 +29,13 @@ __all__ = ["chosen_seeds", "run_compared"]
 
 
 def run_compared(
-    path: Path, table: dict[str, Any], seeds: list[int] | None, *, no_code: bool, as_json: bool
+    path: Path,
+    table: dict[str, Any],
+    seeds: list[int] | None,
+    *,
+    no_code: bool,
+    show_spec: bool,
+    as_json: bool,
 ) -> bool:
     """Carry out a spec, FedAvg and the baselines, what is not finished yet, and compare them.
 
@@ -37,6 +44,7 @@ def run_compared(
         table: The spec.
         seeds: One set of runs for each; that of the spec if None.
         no_code: Whether a spec that names code is refused.
+        show_spec: Whether the spec of the run itself is printed before training.
         as_json: Whether nothing but the comparison is printed, as JSON.
 
     Returns:
@@ -51,6 +59,8 @@ def run_compared(
     if no_code:
         refuse_code(spec)  # before anything is read: data may be code too
     runs = plan_comparison(table, seeds)
+    if show_spec:
+        err.print(to_toml(runs[0].spec), markup=False, highlight=False, style="dim")
     collection = Collection(path, runs)
     if not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))

@@ -223,6 +223,7 @@ class _Alone:
             round_num=len(self._told),
             rounds=self._clients.num_clients,
             row=None,
+            unit="client",
             evaluation=self._row(self._spec.rounds) if self._told else self._before,
             notes=notes,
         )

@@ -225,6 +225,7 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
         seed=spec.seed,
         num_buffers=clients.num_buffers,
         max_failed_rounds=spec.engine.max_failed_rounds,
+        client_names=clients.client_names,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from fedmgda.metrics import constant_losses
+from fedmgda.metrics import constant_losses, t_quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Vector
     from fedmgda.experiments._rows import EvaluationRow, RowPredictions
 
-__all__ = ["FEW", "ClientLosses", "client_losses", "tested"]
+__all__ = ["FEW", "ClientLosses", "by_client", "client_losses", "tested"]
 
 FEW = 10
 """Of fewer test examples nothing sure is said about a single client."""
@@ -44,20 +44,25 @@ class ClientLosses:
     errors_of_difference: Vector | None
 
     def worse_than_constant(self) -> list[int]:
-        """Return who is above the constant predictor by two standard errors of the difference."""
+        """Return who is above the constant predictor by more than chance makes it."""
         if self.constant is None or self.errors_of_difference is None:
             return []
         return self._above(self.losses - self.constant, self.errors_of_difference)
 
     def worse_than(self, initial: EvaluationRow) -> list[int]:
-        """Return who is above its loss under another model by two standard errors of its own."""
+        """Return who is above its loss under another model by more than its own loss may be off.
+
+        The other model's losses on single examples are not known, so its mean is taken for certain,
+        and nobody can say how often chance alone does so.
+        """
         before = dict(zip(initial.client_ids, initial.losses, strict=True))
         then = np.array([before.get(int(client), np.nan) for client in self.client_ids])
         return self._above(self.losses - then, self.errors)
 
     def _above(self, differences: Vector, errors: Vector) -> list[int]:
         with np.errstate(invalid="ignore"):
-            sure = (self.examples >= FEW) & (differences > 2 * errors)
+            above = differences > t_quantile(self.examples - 1) * errors
+        sure = (self.examples >= FEW) & above
         return [int(client) for client in self.client_ids[sure]]
 
 
@@ -86,13 +91,13 @@ def client_losses(
     ids = np.array(sorted(clients), np.int64)
     factors = 1.0 if weights is None else weights[found.targets]
     losses = found.losses.astype(np.float64) * factors
-    examples, means, errors = _by_client(found.clients, losses, ids)
+    examples, means, errors = by_client(found.clients, losses, ids)
     constant = of_difference = None
     if target_sums is not None:
         sums = target_sums if weights is None else target_sums * weights
         rows = constant_losses(found, sums) * factors
-        _, constant, _ = _by_client(found.clients, rows, ids)
-        _, _, of_difference = _by_client(found.clients, losses - rows, ids)
+        _, constant, _ = by_client(found.clients, rows, ids)
+        _, _, of_difference = by_client(found.clients, losses - rows, ids)
     return ClientLosses(
         client_ids=ids,
         examples=examples,
@@ -103,7 +108,7 @@ def client_losses(
     )
 
 
-def _by_client(owners: Indices, values: Vector, ids: Indices) -> tuple[Vector, Vector, Vector]:
+def by_client(owners: Indices, values: Vector, ids: Indices) -> tuple[Vector, Vector, Vector]:
     """Return number, mean and standard error of the values of each client."""
     length = int(max(owners.max(initial=0), ids.max(initial=0))) + 1
     with np.errstate(all="ignore"):  # a client without examples, or a loss that is not finite

@@ -16,18 +16,18 @@ from fedmgda.metrics import (
     DRAWS,
     LEVEL,
     METRICS,
+    SameRows,
     default_metrics,
     interval,
-    mean_of_pairs,
     measure,
-    paired,
+    paired_over_seeds,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda._types import Matrix
+    from fedmgda._types import Indices, Matrix
     from fedmgda.experiments._compared import Side
     from fedmgda.metrics import Answers, Paired
 
@@ -120,6 +120,9 @@ def _partner(mine: Side, others: list[Side]) -> Side | None:
 def _score(name: str, sides: list[Side], draws: int) -> RunScore:
     by_seed = np.array([_values(name, side, draws) for side in sides])  # (seeds, clients, 3)
     values = _known_mean(by_seed)
+    # The bounds of some seeds are none for the mean of all.
+    unsure = (~np.isnan(by_seed[:, :, 0]) & np.isnan(by_seed[:, :, 1])).any(axis=0)
+    values[unsure, 1:] = np.nan
     better = METRICS[name].larger_is_better
     known = values[~np.isnan(values[:, 0]), 0]
     hits = [side.answers for side in sides if side.answers.num_classes == 2]
@@ -152,11 +155,14 @@ def _values(name: str, side: Side, draws: int) -> list[tuple[float, float, float
 def _against(name: str, pairs: list[tuple[Side, Side | None]], draws: int) -> Against:
     sides = [(mine, other) for mine, other in pairs if other is not None]
     by_client = [
-        [_pair(name, mine, other, client, draws) for mine, other in sides]
+        [_pair(name, [side], client, draws) for side in sides]
         for client in range(len(sides[0][0].names))
     ]
-    whole = mean_of_pairs([_pair(name, mine, other, None, draws) for mine, other in sides])
-    means = [mean_of_pairs(mine) for mine in by_client]
+    whole = _pair(name, sides, None, draws)
+    means = [
+        _pair(name, sides, client, draws) if len(sides) > 1 else mine[0]
+        for client, mine in enumerate(by_client)
+    ]
     gains = np.array([mean.gain for mean in means])
     losing = np.sum([mean.loses_by_chance() for mean in means], axis=0)
     worse = np.sum([mean.worse_by_chance() for mean in means], axis=0)
@@ -204,19 +210,28 @@ def _client_gain(
     )
 
 
-def _pair(name: str, mine: Side, other: Side, client: int | None, draws: int) -> Paired:
-    if client is None:
-        rng = generator(mine.seed, Stream.COMPARISON)
-        return paired(name, mine.answers, other.answers, rng, draws)
-    ours, rng = _part(mine, client)
-    return paired(name, ours, _part(other, client)[0], rng, draws)
+def _pair(name: str, sides: list[tuple[Side, Side]], client: int | None, draws: int) -> Paired:
+    """Compare on the rows of a client, or on all of them, over those seeds together."""
+    tests, firsts = list[SameRows](), list[int]()
+    for mine, other in sides:
+        places = np.arange(len(mine.rows)) if client is None else _places(mine, client)
+        ours, theirs = mine.answers.take(places), other.answers.take(places)
+        tests.append(SameRows(rows=mine.rows[places], ours=ours, theirs=theirs))
+        firsts += mine.rows[places[:1]].tolist()
+    key = () if client is None else (min(firsts, default=0) + 1,)
+    rng = generator(sides[0][0].seed, Stream.COMPARISON, *key)
+    return paired_over_seeds(name, tests, rng, draws)
 
 
 def _part(side: Side, client: int) -> tuple[Answers, np.random.Generator]:
     """Return the rows of a client, and a generator that depends on them and not on its number."""
-    places = np.flatnonzero(side.clients == client)
+    places = _places(side, client)
     first = int(side.rows[places[0]]) if len(places) else 0
     return side.answers.take(places), generator(side.seed, Stream.COMPARISON, first + 1)
+
+
+def _places(side: Side, client: int) -> Indices:
+    return np.flatnonzero(side.clients == client)
 
 
 def _rows_of(side: Side, client: int) -> int:

@@ -22,7 +22,8 @@ class RunScore:
         average: The mean over clients, each counted once, and over seeds.
         worst: The worst client, by its mean over seeds.
         clients: For every client its value, the mean over seeds; NaN where it is not defined.
-        low: The lower bounds of these values at 95 %, the mean over seeds.
+        low: The lower bounds of these values at 95 %, the mean over seeds; NaN for few rows, but
+            not of a share, whose interval is Wilson's.
         high: The upper bounds.
         found: Of two classes, how many rows of the positive one were found, over all seeds.
     """
@@ -48,11 +49,12 @@ class ClientGain:
         rows: Its test rows, over all seeds.
         gain: The mean over seeds of the difference of the metric, better being positive; NaN where
             it is not defined.
-        low: Its lower bound at 95 %, by the bootstrap over rows.
+        low: Its lower bound at 95 %, by the bootstrap over rows; NaN for few of them.
         high: Its upper bound.
-        p_worse: How often chance alone makes it as bad or worse.
-        p_better: How often chance alone makes it as good or better.
-        beyond_chance: "worse" or "better" where chance does so less often than the level.
+        p_worse: How often it is as bad or worse if the answers are swapped row by row.
+        p_better: How often it is as good or better then.
+        beyond_chance: "worse" or "better" where that is no more often than the level: beyond the
+            chance of the test rows, for these two trained models.
         by_seed: The gain of every seed.
     """
 
@@ -83,12 +85,12 @@ class Against:
         losing_by_chance: How many would lose, on average, if the two runs' answers were swapped
             row by row with a fair coin.
         losing_by_chance_95: What that number stays within in 95 of 100 such swaps.
-        better: How many gain beyond chance.
-        worse: How many lose beyond chance.
+        better: How many gain beyond the chance of the test rows.
+        worse: How many lose beyond it.
         worse_by_chance: How many would be called so, on average, under such swaps.
         worse_by_chance_95: What that number stays within in 95 of 100 of them.
         losing_by_seed: How many lose, for every seed.
-        worse_by_seed: How many lose beyond chance, for every seed.
+        worse_by_seed: How many lose beyond the chance of the test rows, for every seed.
         clients: Every client.
     """
 
@@ -124,7 +126,7 @@ class Comparison:
         positive: Of two classes, what the one is called that recall and F1 are about.
         positives: How many test rows are of it, over all seeds.
         notes: Sentences the user should see.
-        level: What chance does less often than this is called beyond chance.
+        level: What swaps do no more often than this is beyond the chance of the test rows.
         draws: How many samples are behind intervals and tests.
     """
 

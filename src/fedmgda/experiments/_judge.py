@@ -12,13 +12,14 @@ from fedmgda.experiments._class_weights import known_weights
 from fedmgda.experiments._client_losses import FEW, client_losses, tested
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._conflict import find_conflict
-from fedmgda.experiments._evidence import Evidence, average_accuracy, average_loss
+from fedmgda.experiments._evidence import Evidence, average_loss
 from fedmgda.experiments._hints import (
     RAW_RULES,
     after_divergence,
     after_no_learning,
     after_stalls,
 )
+from fedmgda.experiments._learned import learned
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._wording import FEW_STALLS, headline, sentences
 from fedmgda.values import is_no_direction
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["judge"]
 
-_BETTER = 0.99  # of another loss: less than one hundredth below it is no learning
 _BEYOND = 1.1  # times the larger of two losses: the model is worse than having none
 
 
@@ -46,7 +46,11 @@ def judge(evidence: Evidence) -> Verdict:
     constant = None
     if losses is not None and losses.constant is not None:
         constant = float(np.mean(losses.constant))
-    outcome = _outcome(evidence, first, last, constant, stalls) if everyone else outcomes.NOT_TESTED
+    outcome = outcomes.NOT_TESTED
+    if everyone:
+        known = [loss for loss in (first, constant) if loss is not None]
+        still = stalls is not None and stalls.rounds >= len(evidence.rounds) / 2
+        outcome = _outcome(evidence, learned(evidence, everyone, losses), known, still)
     cures: tuple[str, ...] = ()
     if stalls is not None and stalls.rounds >= FEW_STALLS * len(evidence.rounds):
         cures = after_stalls(evidence.spec, gramian, stalls.participants)
@@ -65,6 +69,8 @@ def judge(evidence: Evidence) -> Verdict:
         few_test_examples=_few(evidence, everyone),
         stalls=stalls,
     )
+    if losses is None:  # nothing is known of single clients
+        evidence = replace(evidence, predictions=None)
     return replace(
         verdict,
         headline=headline(evidence, verdict, len(everyone), cures),
@@ -77,48 +83,29 @@ def _losses(evidence: Evidence, everyone: Sequence[int]) -> ClientLosses | None:
     if evidence.predictions is None or not everyone or evidence.spec.clients.loss is not None:
         return None
     sums, weights = evidence.target_sums, None
-    if evidence.spec.clients.class_weights is not None and sums is not None:
+    if evidence.spec.clients.class_weights is not None:
+        if sums is None:
+            return None  # nobody knows the weights, and the rows were kept without them
         weights = known_weights(evidence.spec, sums, evidence.class_names)
     return client_losses(evidence.predictions, everyone, sums, weights)
 
 
 def _few(evidence: Evidence, everyone: Sequence[int]) -> int:
     sizes = dict(zip(evidence.judged.client_ids, evidence.judged.num_examples, strict=True))
-    return sum(sizes[client] < FEW for client in everyone)
+    return sum(bool(sizes[client] < FEW) for client in everyone)
 
 
-def _outcome(
-    evidence: Evidence,
-    first: float | None,
-    last: float | None,
-    constant: float | None,
-    stalls: Stalls | None,
-) -> str:
-    if last is None:
+def _outcome(evidence: Evidence, shown: str | None, known: list[float], stalled: bool) -> str:
+    """Return the outcome, given what is shown about learning and which losses are to be beaten."""
+    if average_loss(evidence.judged) is None:
         return outcomes.DIVERGED
-    known = [loss for loss in (first, constant) if loss is not None]
-    if all(last <= _BETTER * loss for loss in known) or _answers_better(evidence):
-        return outcomes.LEARNED
+    if shown is not None:
+        return shown
     # A selected model may be the initial one: where training led is what the last one says.
     led_to = average_loss(evidence.evaluations[-1])
     if led_to is None or (known and led_to > _BEYOND * max(known)):
         return outcomes.DIVERGED
-    if stalls and stalls.rounds >= len(evidence.rounds) / 2:
-        return outcomes.STOOD_STILL
-    return outcomes.NOT_LEARNED
-
-
-def _answers_better(evidence: Evidence) -> bool:
-    """Tell whether a classifier with a large loss still answers better than it did, and a constant.
-
-    Cross-entropy punishes confidence: on clients that differ it may rise while answers get better.
-    """
-    found = evidence.predictions
-    if found is None or found.targets.dtype.kind == "f" or not len(found.targets):
-        return False
-    most_frequent = float(np.bincount(found.targets).max()) / len(found.targets)
-    bar = max(average_accuracy(evidence.evaluations[0]), most_frequent) + 0.05
-    return average_accuracy(evidence.judged) > bar
+    return outcomes.STOOD_STILL if stalled else outcomes.NOT_LEARNED
 
 
 def _hints(evidence: Evidence, outcome: str, cures: tuple[str, ...]) -> tuple[str, ...]:

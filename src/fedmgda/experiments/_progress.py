@@ -31,6 +31,7 @@ class Progress:
     Attributes:
         round_num: The rounds done; where clients train one after the other, the clients.
         rounds: The rounds, or clients, to do.
+        unit: What is counted, "round" or "client".
         row: The line of `rounds.jsonl`; None for what was done before this process took over.
         evaluation: The latest line of `evaluations.jsonl`.
         num_params: How many parameters the model has; 0 where nobody said.
@@ -42,6 +43,7 @@ class Progress:
     row: RoundRow | None
     evaluation: EvaluationRow
     num_params: int = 0
+    unit: str = "round"
     notes: tuple[str, ...] = ()
 
 

@@ -163,7 +163,7 @@ class Run:
         """
 
         def expected(rows: Sequence[EvaluationRow]) -> list[int]:
-            spec = self._carried_out()
+            spec = self.carried_out
             if spec.baseline == "alone":
                 return [0, spec.rounds]
             is_due, rounds = spec.evaluation.is_due, spec.rounds
@@ -171,6 +171,16 @@ class Run:
             return [number for number in range(ended + 1) if is_due(number, rounds)]
 
         return self._rows(EVALUATIONS, EvaluationRow, expected)
+
+    @cached_property
+    def carried_out(self) -> Spec:
+        """The spec with the rounds and evaluations that are really carried out.
+
+        A baseline has those of one client's share of the federation.
+        """
+        if self.spec.baseline is None:
+            return self.spec
+        return carried_out(self.spec, len(self._parsed(PARTITION, partition_sizes)["train"]))
 
     @cached_property
     def timings(self) -> tuple[TimingRow, ...]:
@@ -344,18 +354,12 @@ class Run:
 
     def _last_round(self) -> int:
         """Return the round a finished run ended after: what its evaluations say, if it may stop."""
-        spec = self._carried_out()
+        spec = self.carried_out
         if spec.baseline == "alone":
             return 0  # every client has rounds of its own
         if spec.evaluation.patience is None:
             return spec.rounds
         return last_round(spec, self.evaluations)
-
-    def _carried_out(self) -> Spec:
-        """Return the spec with the rounds and evaluations that a finished run really had."""
-        if self.spec.baseline is None:
-            return self.spec
-        return carried_out(self.spec, len(self._parsed(PARTITION, partition_sizes)["train"]))
 
     def _rows(
         self, name: str, kind: type[T], expected: Callable[[Sequence[T]], list[int]]

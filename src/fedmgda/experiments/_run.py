@@ -214,7 +214,9 @@ class _Run:
             row = next(row for row in run.evaluations if row.round_num == kept.round_num)
             model = kept.model
         if self._server.failed_rounds == self._spec.rounds:
-            raise self._hopeless(_no_good_round(rounds, self._clients.client_names))
+            # Of a baseline it is nobody's update but that of all rows together.
+            names = None if self._spec.baseline else self._clients.client_names
+            raise self._hopeless(_no_good_round(rounds, names))
         facts, names = self._clients.facts, self._clients.client_names
         summary = with_selection(summarize(rounds, row, names), self._server, self._spec.rounds)
         table = client_results(rounds, row, facts.sizes, names)
@@ -324,7 +326,8 @@ class _Run:
             row = replace(row, pareto_residual=residual)
         if wanted.measure:
             held_back = self._evaluated(server.model, "validation")
-            score = validation_score(held_back, self._malicious, wanted.measure)
+            weighted = self._spec.clients.class_weights is not None
+            score = validation_score(held_back, self._malicious, wanted.measure, by_rows=weighted)
             row = replace(row, validation_score=score if math.isfinite(score) else None)
         return row
 

@@ -10,12 +10,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "BUFFERS", "CONFLICT", "CONSTANT", "DIVERGED",
     "FAILED", "FEWER", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "KEPT", "LEARNED",
-    "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT", "QUARANTINED",
-    "RISEN", "SACRIFICED", "SMALLER_BOX", "STALLED", "STOOD_STILL", "TOO_LONG_STEPS",
+    "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT",
+    "QUARANTINED", "RISEN", "SACRIFICED", "SMALLER_BOX", "STALLED", "STOOD_STILL", "TOO_LONG_STEPS",
     "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "listed", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
+MAY_HAVE_LEARNED = (
+    "It may have learned: test loss {loss}, averaged over {users} clients; {others}. With {rows} "
+    "the difference is within chance."
+)
 NOT_LEARNED = (
     "It did not learn: test loss {loss}, averaged over {users} clients; {others}. Try {hint}."
 )

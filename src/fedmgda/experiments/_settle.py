@@ -45,9 +45,10 @@ def settle(spec: Spec) -> Settled:
     """Read the data of a resolved spec if it leaves something open, and put in what follows.
 
     `clients.client_lr = "auto"` becomes 1 / L, rounded to two digits, where L bounds the curvature
-    of every client's loss: the largest step of which theory says that it overshoots for no linear
-    model and no client. `clients.per_round` becomes the smaller of the number of clients and what
-    goes with the data. Settling a settled spec reads nothing and changes nothing.
+    of every client's whole loss under a linear model; batches of few rows can be more curved, so
+    this is a sound start and no guarantee. `clients.per_round` becomes the smaller of the number
+    of clients and what goes with the data. Settling a settled spec reads nothing and changes
+    nothing.
 
     Raises:
         DataError: If the data cannot be read.

@@ -60,8 +60,18 @@ def check_validation(
         )
 
 
-def validation_score(evaluation: Evaluation, malicious: Sequence[int], measure: str) -> float:
-    """Return the mean score of the honest clients that have validation examples, each counted once.
+def validation_score(
+    evaluation: Evaluation, malicious: Sequence[int], measure: str, *, by_rows: bool = False
+) -> float:
+    """Return the mean score of the honest clients that have validation examples.
+
+    Args:
+        evaluation: On the validation splits.
+        malicious: Clients that do not count.
+        measure: "loss" or "accuracy".
+        by_rows: Whether every example counts once, and not every client. Weights of classes are
+            balanced over the rows of all clients; most clients hold few rows of a rare class, and
+            to the mean over clients a model that finds it looks worse than none.
 
     Returns:
         NaN if there is none, or one of them is not finite.
@@ -74,7 +84,10 @@ def validation_score(evaluation: Evaluation, malicious: Sequence[int], measure: 
     ]
     scores: Vector = evaluation.losses if measure == "loss" else evaluation.accuracies
     finite = len(counted) > 0 and np.isfinite(scores[counted]).all()
-    return float(np.mean(scores[counted])) if finite else math.nan
+    if not finite:
+        return math.nan
+    weights = evaluation.num_examples[counted] if by_rows else None
+    return float(np.average(scores[counted], weights=weights))
 
 
 def select_model(

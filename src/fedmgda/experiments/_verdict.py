@@ -7,10 +7,13 @@ from typing import final
 
 from fedmgda.experiments._json import json_field
 
-__all__ = ["DIVERGED", "LEARNED", "NOT_LEARNED", "NOT_TESTED", "STOOD_STILL", "Stalls", "Verdict"]
+__all__ = [
+    "DIVERGED", "LEARNED", "MAY_HAVE_LEARNED", "NOT_LEARNED", "NOT_TESTED", "STOOD_STILL",
+    "Stalls", "Verdict",
+]  # fmt: skip
 
 LEARNED, NOT_LEARNED, DIVERGED = "learned", "not learned", "diverged"
-STOOD_STILL, NOT_TESTED = "stood still", "not tested"
+MAY_HAVE_LEARNED, STOOD_STILL, NOT_TESTED = "may have learned", "stood still", "not tested"
 
 
 @final
@@ -43,8 +46,8 @@ class Verdict:
     Losses are test losses, averaged over the honest clients that have test examples.
 
     Attributes:
-        outcome: "learned", "not learned", "diverged", "stood still", or "not tested" where nobody
-            has test examples.
+        outcome: "learned", "may have learned" where that is within chance, "not learned",
+            "diverged", "stood still", or "not tested" where nobody has test examples.
         headline: The most important thing, in one sentence with what to change.
         sentences: Everything else that should be known, the most important first.
         hints: Keys to change, as after `-c`, the most promising first.
@@ -52,10 +55,11 @@ class Verdict:
         initial_loss: Of the initial model.
         constant_loss: Of the predictor that says the same of every example; None where the sums
             of the training targets or the predictions were not kept.
-        worse_than_constant: Clients whose loss is above the constant predictor's by more than
-            two standard errors of the difference, over at least ten test examples.
-        worse_than_initial: Clients whose loss is above that of the initial model by more than two
-            standard errors of their loss, over at least ten test examples.
+        worse_than_constant: Clients whose loss is above the constant predictor's by more than t
+            standard errors of the difference, over n >= 10 test examples: t is the 97.5 % quantile
+            of Student's t with n - 1 degrees of freedom.
+        worse_than_initial: Clients whose loss is above that of the initial model by more than t
+            standard errors of their loss, likewise.
         few_test_examples: How many clients have fewer than ten.
         stalls: The rounds that stalled; None if there were none.
     """
@@ -74,5 +78,5 @@ class Verdict:
 
     @property
     def good(self) -> bool:
-        """Whether a script may go on: the model learned, or nobody can say."""
+        """Whether a script may go on: the model is shown to have learned, or nobody is tested."""
         return self.outcome in {LEARNED, NOT_TESTED}

@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda.experiments import _sentences as say, _verdict as outcomes
-from fedmgda.experiments._client_losses import FEW
+from fedmgda.experiments._client_losses import FEW, tested
+from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._evidence import average_accuracy, average_loss
+from fedmgda.experiments._learned import MANY
+from fedmgda.metrics import ONE_SIDED
 from fedmgda.values import value_at
 
 if TYPE_CHECKING:
@@ -23,7 +26,6 @@ __all__ = ["FEW_STALLS", "headline", "sentences"]
 FEW_STALLS = 0.2
 """The share of rounds below which stalls are an incident, not the trouble."""
 
-_CHANCE = 0.023  # of a normal variable, what lies beyond two deviations on one side
 _RISEN = 1.1  # times the lowest loss
 
 
@@ -43,6 +45,8 @@ def headline(evidence: Evidence, verdict: Verdict, users: int, cures: tuple[str,
             return say.NOT_TESTED
         case outcomes.LEARNED:
             return say.LEARNED.format(**facts)
+        case outcomes.MAY_HAVE_LEARNED:
+            return say.MAY_HAVE_LEARNED.format(**facts, rows=_test_rows(evidence, users))
         case outcomes.STOOD_STILL:
             return say.STOOD_STILL.format(**_stall_facts(evidence, verdict, cures))
     hint = verdict.hints[0]
@@ -72,6 +76,14 @@ def _other_losses(evidence: Evidence, verdict: Verdict) -> Iterator[str]:
         values = evidence.predictions.targets.dtype.kind == "f"
         what = "mean" if values else "shares of the classes"
         yield say.CONSTANT.format(constant=say.number(verdict.constant_loss), what=what)
+
+
+def _test_rows(evidence: Evidence, users: int) -> str:
+    row = evidence.judged
+    honest = tested(row, known_ids(evidence.spec.attack.clients))
+    sizes = zip(row.client_ids, row.num_examples, strict=True)
+    rows = f"{sum(int(size) for client, size in sizes if client in honest)} test rows"
+    return rows if users < MANY else f"{rows} of {users} clients"
 
 
 def _present(evidence: Evidence, hint: str) -> str:
@@ -143,7 +155,7 @@ def _about_clients(evidence: Evidence, verdict: Verdict, users: int) -> Iterator
                 count=len(worse),
                 known=known,
                 names=evidence.listed(worse),
-                chance=round(_CHANCE * known, 1),
+                chance=round(ONE_SIDED * known, 1),
             )
         if below:
             yield say.WORSE_THAN_INITIAL.format(

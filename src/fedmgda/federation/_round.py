@@ -19,7 +19,7 @@ from fedmgda.rules import center_weights
 from fedmgda.values import DenseUpdates, Weighing, aggregate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from fedmgda._types import RuleState, Vector
     from fedmgda.federation._sampling import Sampler
@@ -45,6 +45,7 @@ class Federation:
         num_buffers: How many entries at the tail of a vector are float buffers (batch norm): they
             are averaged with λ0 and never enter a norm or a Gram matrix.
         max_failed_rounds: After so many rounds in a row without a usable update the run stops.
+        client_names: What the clients are called where the user is told of them, by their ids.
     """
 
     train_cohort: TrainCohort
@@ -55,6 +56,7 @@ class Federation:
     seed: int = 0
     num_buffers: int = 0
     max_failed_rounds: int = 5
+    client_names: Sequence[str] | None = None
 
 
 def initial_state(federation: Federation, params: Vector) -> ServerState:
@@ -79,18 +81,20 @@ def simulate(
         server, record = run_round(federation, server)
         yield server, record
         if server.failed_rounds >= federation.max_failed_rounds:
+            why = _why(record, federation.client_names)
             raise FederationStalledError(
                 f"No usable update in {server.failed_rounds} rounds in a row, up to round "
-                f"{server.round_num} ({_why(record)}); the model is that of round "
+                f"{server.round_num} ({why}); the model is that of round "
                 f"{server.round_num - server.failed_rounds}. Look at the quarantined clients."
             )
 
 
-def _why(record: RoundRecord) -> str:
+def _why(record: RoundRecord, names: Sequence[str] | None) -> str:
     if not record.quarantined:
         return str(record.failed)
     first = record.quarantined[0]
-    return f"client {first.client_id}: {first.reason}"
+    who = names[first.client_id] if names else first.client_id
+    return f"client {who}: {first.reason}"
 
 
 def run_round(federation: Federation, server: ServerState) -> tuple[ServerState, RoundRecord]:

@@ -7,29 +7,34 @@ from fedmgda.metrics._catalogue import METRICS, Metric, default_metrics, measure
 from fedmgda.metrics._constant import constant_losses
 from fedmgda.metrics._fairness import Fairness, fairness
 from fedmgda.metrics._improvement import improved_participants
-from fedmgda.metrics._intervals import DRAWS, interval, wilson
-from fedmgda.metrics._paired import LEVEL, Paired, mean_of_pairs, paired
+from fedmgda.metrics._intervals import DRAWS, FEW_ROWS, interval, wilson
+from fedmgda.metrics._paired import LEVEL, Paired, SameRows, paired, paired_over_seeds
 from fedmgda.metrics._pareto import pareto_residual
 from fedmgda.metrics._smoothing import smoothed
+from fedmgda.metrics._student import ONE_SIDED, t_quantile
 
 __all__ = [
     "DRAWS",
+    "FEW_ROWS",
     "LEVEL",
     "METRICS",
+    "ONE_SIDED",
     "Answers",
     "Fairness",
     "Metric",
     "Paired",
+    "SameRows",
     "constant_losses",
     "default_metrics",
     "fairness",
     "improved_participants",
     "interval",
-    "mean_of_pairs",
     "measure",
     "paired",
+    "paired_over_seeds",
     "pareto_residual",
     "rarer_class",
     "smoothed",
+    "t_quantile",
     "wilson",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ __all__ = ["bootstrap_interval", "interval", "wilson"]
 
 DRAWS = 1024
 """Samples behind an interval or a test, unless somebody asks for another number."""
+
+FEW_ROWS = 10
+"""Of fewer rows a bootstrap says too little: of 8, an interval at 95 % is one at 87 %."""
 
 _Z = 1.959963984540054  # of 95 % of a normal distribution
 _ENTRIES = 1 << 21  # numbers held at once while sampling
@@ -57,12 +60,17 @@ def interval(
         said: What a model says of n examples.
         rng: Where the samples come from.
         draws: How many samples.
+
+    Returns:
+        Its bounds; NaN where the metric is not defined, and for few rows but of a share.
     """
     if math.isnan(measure(name, said)):
         return math.nan, math.nan
     counts = _counts(name, said)
     if counts is not None:
         return wilson(*counts)
+    if said.num_rows < FEW_ROWS:
+        return math.nan, math.nan
     rows, needed = resamples(said.num_rows, draws, rng), what_is_needed(name, said)
     samples = in_parts(lambda part: METRICS[name].of(needed.take(part)), rows, needed)
     return bootstrap_interval(samples)
@@ -88,7 +96,7 @@ def what_is_needed(name: str, said: Answers) -> Answers:
 
 
 def in_parts(
-    function: Callable[[NDArray[np.int64]], Vector], rows: NDArray[np.int64], said: Answers
+    function: Callable[[NDArray[Any]], Vector], rows: NDArray[Any], said: Answers
 ) -> Vector:
     """Apply a function to so many samples of some answers at a time that memory stays small."""
     width = 1 if said.probabilities is None else said.probabilities.shape[-1]

@@ -1,4 +1,7 @@
-"""Two models on the same rows: who does better, and would chance alone do as much?"""
+"""Two models on the same rows: who does better, and would the chance of the rows do as much?
+
+The models are given: chance is that of the rows they are tested on, not that of their training.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.metrics._catalogue import METRICS
+from fedmgda.metrics._draws import RowDraws
 from fedmgda.metrics._intervals import (
     DRAWS,
+    FEW_ROWS,
     bootstrap_interval,
     in_parts,
-    resamples,
     what_is_needed,
 )
 from fedmgda.metrics._of_classes import ranks_of
@@ -23,15 +27,31 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Indices, Vector
     from fedmgda.metrics._answers import Answers
 
-__all__ = ["LEVEL", "Paired", "mean_of_pairs", "paired"]
+__all__ = ["LEVEL", "Paired", "SameRows", "paired", "paired_over_seeds"]
 
 LEVEL = 0.05
-"""What chance alone does less often than this is called beyond chance."""
+"""What the chance of the rows does less often than this is called beyond chance."""
 
-_ROUNDING = 1e-12  # two sums of the same numbers in another order differ by less
+_ROUNDING = 1e-12  # two sums of the same numbers in another order differ by less, in proportion
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SameRows:
+    """What two models say of the same n rows.
+
+    Attributes:
+        rows: Of shape `(n,)`: which rows of the data they are, none twice.
+        ours: What the one model says of them.
+        theirs: What the other says of them.
+    """
+
+    rows: Indices
+    ours: Answers
+    theirs: Answers
 
 
 @final
@@ -40,43 +60,54 @@ class Paired:
     """By how much one model is better than another; a gain is positive where it is.
 
     Attributes:
-        gain: The difference of the metric, with the sign that makes better positive; NaN where
-            the metric is not defined.
+        gain: The difference of the metric, with the sign that makes better positive; 0 if it is
+            rounding only, NaN where the metric is not defined.
         samples: Of shape `(draws,)`: the gain in samples of the rows with replacement.
         chance: Of shape `(draws,)`: the gain where the two models' answers are swapped, row by row
-            with a fair coin: what the gain would be if the models did not differ but by chance.
+            with a fair coin: what it would be if only chance decided which model answers how.
+        num_rows: How many rows a test has; over several, their mean.
+        rounding: What differs by no more is equal.
     """
 
     gain: float
     samples: Vector
     chance: Vector
+    num_rows: float
+    rounding: float
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The gain at 95 %, by the bootstrap."""
+        """The gain at 95 %, by the bootstrap; NaN for few rows, of which it is too narrow."""
+        if self.num_rows < FEW_ROWS:
+            return math.nan, math.nan
         return bootstrap_interval(self.samples)
 
     @property
     def p_worse(self) -> float:
-        """How often chance alone makes the model as much worse as it is, or more."""
-        return _p(self.chance, self.gain)
+        """How often swaps make the model as much worse as it is, or more."""
+        return self._p(1.0)
 
     @property
     def p_better(self) -> float:
-        """How often chance alone makes the model as much better as it is, or more."""
-        return _p(-self.chance, -self.gain)
+        """How often swaps make the model as much better as it is, or more."""
+        return self._p(-1.0)
 
     def loses_by_chance(self) -> NDArray[np.bool_]:
         """Tell for every swap whether the model would lose at all: of shape `(draws,)`."""
-        return self.chance < -_ROUNDING
+        return self.chance < -self.rounding
 
     def worse_by_chance(self) -> NDArray[np.bool_]:
         """Tell for every swap whether the model would be called worse: of shape `(draws,)`."""
         if math.isnan(self.gain):
             return np.zeros(len(self.chance), bool)
         ordered = np.sort(self.chance)
-        below = np.searchsorted(ordered, self.chance + _ROUNDING, side="right")
+        below = np.searchsorted(ordered, self.chance + self.rounding, side="right")
         return below / len(ordered) <= LEVEL
+
+    def _p(self, sign: float) -> float:
+        if math.isnan(self.gain):
+            return math.nan
+        return float(np.mean(sign * self.chance <= sign * self.gain + self.rounding))
 
 
 def paired(
@@ -100,41 +131,79 @@ def paired(
     >>> found.gain, found.p_worse < 0.01, found.p_better
     (-1.0, True, 1.0)
     """
+    test = SameRows(rows=np.arange(ours.num_rows), ours=ours, theirs=theirs)
+    return paired_over_seeds(name, [test], rng, draws)
+
+
+def paired_over_seeds(
+    name: str, tests: Sequence[SameRows], rng: np.random.Generator, draws: int = DRAWS
+) -> Paired:
+    """Return the mean over several tests, those that are defined, which may share rows.
+
+    In a draw, a row meets the same fate in all tests: n tests of one row are no more than one.
+    No p is 0, nor below 2^-n for n rows that are tested at least once.
+
+    Args:
+        name: The metric.
+        tests: One for every seed: of two models each, trained and tested on its own split.
+        rng: Where the samples come from.
+        draws: How many, as in `paired`.
+    """
+    known = [test for test in tests if not math.isnan(_gain(name, test))]
+    if not known:
+        nothing = np.full(draws, np.nan)
+        return Paired(gain=math.nan, samples=nothing, chance=nothing, num_rows=0.0, rounding=0.0)
+    rows = np.unique(np.concatenate([test.rows for test in known]))
+    drawn = RowDraws.of(len(rows), draws, rng)
+    found = [_paired(name, test, drawn, np.searchsorted(rows, test.rows)) for test in known]
+    gain = float(np.mean([pair.gain for pair in found]))
+    rounding = max(pair.rounding for pair in found)
+    return Paired(
+        gain=0.0 if abs(gain) <= rounding else gain,
+        samples=_known_mean([pair.samples for pair in found]),
+        chance=_known_mean([pair.chance for pair in found]),
+        num_rows=float(np.mean([pair.num_rows for pair in found])),
+        rounding=rounding,
+    )
+
+
+def _gain(name: str, test: SameRows) -> float:
     metric = METRICS[name]
     sign = 1.0 if metric.larger_is_better else -1.0
-    gain = float(sign * (metric.of(ours) - metric.of(theirs)))
-    if math.isnan(gain):
-        nothing = np.full(draws, np.nan)
-        return Paired(gain=gain, samples=nothing, chance=nothing)
-    ours, theirs = what_is_needed(name, ours), what_is_needed(name, theirs)
-    rows = resamples(ours.num_rows, draws, rng)
-    swaps = _swaps(ours.num_rows, draws, rng)
+    return float(sign * (metric.of(test.ours) - metric.of(test.theirs)))
+
+
+def _paired(name: str, test: SameRows, drawn: RowDraws, places: Indices) -> Paired:
+    """Compare on one test whose rows have those places among the rows that are drawn."""
+    metric = METRICS[name]
+    sign = 1.0 if metric.larger_is_better else -1.0
+    ours, theirs = what_is_needed(name, test.ours), what_is_needed(name, test.theirs)
 
     def resampled(part: NDArray[np.int64]) -> Vector:
         return metric.of(ours.take(part)) - metric.of(theirs.take(part))
 
     one, other = (_ranked(ours), _ranked(theirs)) if name == "auc" else (ours, theirs)
 
-    def swapped(part: NDArray[np.int64]) -> Vector:
-        coins = part == 1
+    def swapped(coins: NDArray[np.bool_]) -> Vector:
         return metric.of(one.swapped(other, coins)) - metric.of(other.swapped(one, coins))
 
+    # An error is a sum of what is positive, exact in proportion; a score may be 1 minus such a sum.
+    size = max(float(metric.larger_is_better), *(abs(float(metric.of(s))) for s in (ours, theirs)))
     return Paired(
-        gain=gain,
-        samples=sign * in_parts(resampled, rows, ours),
-        chance=sign * in_parts(swapped, swaps, ours),
+        gain=_gain(name, test),
+        samples=sign * drawn.resampled(resampled, places, ours),
+        chance=sign * in_parts(swapped, drawn.swaps[:, places], ours),
+        num_rows=float(ours.num_rows),
+        rounding=_ROUNDING * size,
     )
 
 
-def mean_of_pairs(pairs: Sequence[Paired]) -> Paired:
-    """Return the mean over several tests of one client, those that are defined: seeds, mostly."""
-    known = [pair for pair in pairs if not math.isnan(pair.gain)] or list(pairs[:1])
-    samples = np.stack([pair.samples for pair in known])
-    return Paired(
-        gain=float(np.mean([pair.gain for pair in known])),
-        samples=np.asarray(samples.mean(axis=0)),
-        chance=np.asarray(np.stack([pair.chance for pair in known]).mean(axis=0)),
-    )
+def _known_mean(values: list[Vector]) -> Vector:
+    """Return the mean of what is defined, draw by draw; NaN where nothing is."""
+    table = np.stack(values)
+    known = ~np.isnan(table)
+    count, total = known.sum(axis=0), np.where(known, table, 0.0).sum(axis=0)
+    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)
 
 
 def _ranked(said: Answers) -> Answers:
@@ -142,22 +211,3 @@ def _ranked(said: Answers) -> Answers:
     odds = said.probabilities
     ranks = None if odds is None else np.moveaxis(ranks_of(np.moveaxis(odds, -1, 0)), 0, -1)
     return replace(said, probabilities=ranks)
-
-
-def _p(chance: Vector, gain: float) -> float:
-    if math.isnan(gain):
-        return math.nan
-    return float(np.mean(chance <= gain + _ROUNDING))
-
-
-def _swaps(num_rows: int, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return which rows are swapped, of shape `(draws, n)`: none of them in one, so no p is 0.
-
-    With every choice comes the opposite one, so that neither model is favoured.
-    """
-    if num_rows < 62 and draws % (1 << num_rows) == 0:
-        numbers = rng.permutation(draws)
-        return (numbers[:, None] >> np.arange(num_rows)) & 1
-    half = rng.integers(0, 2, (draws // 2, num_rows), dtype=np.int64)
-    half[0] = 0
-    return np.stack([half, 1 - half], axis=1).reshape(-1, num_rows)

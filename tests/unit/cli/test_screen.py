@@ -12,6 +12,7 @@ from rich.console import Console
 
 from conflicts import table_of
 from fedmgda.cli._header import header
+from fedmgda.cli._progress import watch_run
 from fedmgda.cli._screen import screen, wrapped
 from fedmgda.experiments import RunFolder, execute, open_run
 from runs import finished_run, small_spec
@@ -114,6 +115,27 @@ def test_the_header_is_ten_lines_at_most_and_names_what_matters(many):
     for part in ("90 clients", "990 rows to train", "180 to test", "4 parameters", "fedmgda+"):
         assert part in text
     assert f"{run.path}"[:20] in text.replace(" ", "")
+
+
+def test_a_baseline_says_what_it_trains_and_what_is_counted(tmp_path, capsys, monkeypatch):
+    data = {"path": str(table_of(tmp_path / "visits.csv", clients=8)), "client": "branch"}
+    for baseline, unit, said in (
+        ("alone", "client", "2 for each client by itself, one client after the other, seed 0"),
+        ("pooled", "round", "2, tested every 1, seed 0"),
+    ):
+        spec = small_spec(
+            rounds=8, data=data | {"target": "value"}, model={}, baseline=baseline,
+            clients={"per_round": 2},
+        )  # fmt: skip
+        folder = RunFolder.create(tmp_path / baseline, spec)
+        steps = list(execute(folder))
+        assert {step.unit for step in steps} == {unit}
+        lines = shown([header(open_run(folder.path), steps[0])])
+        assert said in " ".join(" ".join(lines).split())
+        monkeypatch.setattr("fedmgda.cli._progress._EVERY", -1.0)
+        watch_run((step for step in steps), quiet=False)
+        last = capsys.readouterr().err.splitlines()[-1]
+        assert last.startswith(f"{unit} {steps[-1].round_num} of {steps[-1].rounds}: ")
 
 
 def test_worst_5_percent_means_the_same_on_the_screen_and_in_the_summary(tmp_path):

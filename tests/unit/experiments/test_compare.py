@@ -5,12 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda.cli._compare_screen import show_comparison
 from fedmgda.experiments import compare_runs, comparison_csv, open_run, to_json
 from fedmgda.experiments._compared import constant_side, open_sides
 from fedmgda.metrics import measure
@@ -161,7 +163,74 @@ def test_seeds_are_compared_one_by_one_and_together(tmp_path):
         assert client.by_seed == each
         assert client.gain == pytest.approx(np.mean(each))
     assert found.against[0].losing_by_seed == tuple(one.against[0].losing for one in single)
+    assert found.against[0].worse_by_seed == tuple(one.against[0].worse for one in single)
     assert "gain over fedavg seed=1" in comparison_csv(found)
+
+
+def test_seeds_that_test_the_same_rows_are_no_more_rows(runs, monkeypatch):
+    """A second seed with the answers of the first made every p smaller."""
+    from fedmgda.experiments import _compare  # noqa: PLC0415
+
+    def twice(paths):
+        sides, notes = open_sides(paths)
+        return [replace(side, seed=seed) for seed in (0, 1) for side in sides], notes
+
+    one = compared(runs, against="alone", metric="log_loss").against[0]
+    monkeypatch.setattr(_compare, "open_sides", twice)
+    two = compared(runs, against="alone", metric="log_loss").against[0]
+    assert two.seeds == (0, 1)
+    assert (two.low, two.high) == pytest.approx((one.low, one.high))
+    for mine, again in zip(one.clients, two.clients, strict=True):
+        assert (mine.p_worse, mine.p_better) == (again.p_worse, again.p_better)
+        assert (mine.low, mine.high) == pytest.approx((again.low, again.high), nan_ok=True)
+
+
+def right(side, count, seed):
+    """Return a run whose model is right on so many rows of every client."""
+    targets = side.answers.targets
+    places = np.array([np.sum(side.clients[:i] == side.clients[i]) for i in range(len(targets))])
+    said = np.where(places < count, targets, 1 - targets)
+    return replace(side, seed=seed, answers=replace(side.answers, predictions=said))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_gain_and_an_equal_loss_over_seeds_make_nobody_lose(runs, monkeypatch, turned):
+    """5/6 - 4/6 and 1/6 - 2/6 are a tie, which rounding made a gain, and the other way a loss."""
+    from fedmgda.experiments import _compare  # noqa: PLC0415
+
+    def tied(paths):
+        sides, notes = open_sides(paths)
+        mine, other = sides[::-1] if turned else sides
+        return [
+            right(side, count, seed)
+            for seed, counts in enumerate([(5, 4), (1, 2)])
+            for side, count in sorted(zip((mine, other), counts, strict=True),
+                                      key=lambda pair: pair[0] is not sides[0])
+        ], notes  # fmt: skip
+
+    monkeypatch.setattr(_compare, "open_sides", tied)
+    found = compared(runs / "fedmgda+", runs / "alone", against="alone").against[0]
+    assert set(found.losing_by_seed) == {0, 4}
+    assert (found.gaining, found.losing) == (0, 0)
+    assert {client.gain for client in found.clients} == {0.0}
+
+
+@pytest.mark.parametrize(("rows", "few"), [(240, True), (480, False)])
+def test_clients_with_few_rows_have_no_interval(rows, few, tmp_path, capsys):
+    table = {"data": write_table(tmp_path / "rows.csv", rows, task="values"), "model": {}}
+    for name in ("fedavg", "fedmgda+"):
+        finished_run(tmp_path / "all" / name, rule={"name": name}, **table)
+    found = compared(tmp_path / "all", against="fedavg")
+    assert [count < 10 for count in found.rows] == [few] * 4
+    assert [math.isnan(client.low) for client in found.against[0].clients] == [few] * 4
+    assert [math.isnan(high) for high in found.runs[0].high] == [few] * 4
+    lines = list(csv.DictReader(io.StringIO(comparison_csv(found))))
+    assert [line["gain over fedavg low"] == "" for line in lines] == [few] * 4
+    told = json.loads(to_json(found))["against"][0]["clients"]
+    assert [client["high"] is None for client in told] == [few] * 4
+    assert found.against[0].losing > 0
+    show_comparison(found, "fedmgda compare")
+    assert ("few rows" in capsys.readouterr().out) is few
 
 
 def test_runs_on_other_rows_or_other_data_are_refused(tmp_path):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from fedmgda._errors import SpecError, StoreError
-from fedmgda.experiments import RunFolder, execute, open_run
+from fedmgda.experiments import RunFolder, Spec, build_data, execute, open_run, parse, resolve
+from fedmgda.experiments._build import build_pool
 from fedmgda.experiments._validation import check_validation, validation_score
 from fedmgda.values import ClientFacts, Evaluation, Failure
 from runs import carry_on, finished_run, results, small_spec, stopped_run
@@ -158,6 +159,34 @@ def test_the_score_counts_each_honest_client_that_has_examples_once():
     found = evaluation_of([1.0, 2.0, math.nan, math.nan, 90.0], [1, 100, 0, 5, 1], (lost,))
     assert validation_score(found, (4,), "loss") == 1.5
     assert validation_score(found, (4,), "accuracy") == pytest.approx(0.15)
+
+
+def test_the_score_by_rows_counts_every_example_once():
+    found = evaluation_of([1.0, 2.0, math.nan], [1, 3, 0])
+    assert validation_score(found, (), "loss", by_rows=True) == 1.75
+    assert validation_score(found, (1,), "loss", by_rows=True) == 1.0
+
+
+def test_with_weights_of_classes_every_validation_row_counts_once(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["shop,a,late"]
+    for shop, size in enumerate((300, 12, 12, 12)):
+        a = rng.normal(size=size)
+        late = a + rng.normal(size=size) > 2.0  # seldom, and in small shops never in validation
+        lines += [f"s{shop},{x:.3f},{'yes' if z else 'no'}" for x, z in zip(a, late, strict=True)]
+    (tmp_path / "late.csv").write_text("\n".join(lines))
+    data = {"path": str(tmp_path / "late.csv"), "client": "shop", "target": "late"}
+    clients = {"class_weights": "balanced", "client_lr": 0.1, "per_round": 4}
+    spec = resolve(parse(Spec, {"rounds": 2, "data": data, "clients": clients}))
+    folder = RunFolder.create(tmp_path / "run", spec)
+    for _ in execute(folder):
+        pass
+    run = open_run(folder.path)
+    with build_pool(run.spec, build_data(run.spec)[0]) as pool:
+        found = pool.evaluate(pool.initial_params(), range(4), "validation")
+    by_rows = np.average(found.losses, weights=found.num_examples)
+    assert run.evaluations[0].validation_score == pytest.approx(by_rows, rel=1e-12)
+    assert by_rows != pytest.approx(found.losses.mean(), rel=0.05)
 
 
 @pytest.mark.parametrize("worst", [math.nan, math.inf])

@@ -215,6 +215,10 @@ def test_too_many_failed_rounds_in_a_row_stop_the_run():
     assert {record.quarantined[0].reason for _, record in seen} == {"out of battery"}
     with pytest.raises(FederationStalledError, match="No usable update in 3 rounds in a row"):
         next(rounds)
+    names = [f"site-{letter}" for letter in "abcdefghijkl"][: federation.num_clients]
+    named = replace(federation, client_names=names)
+    with pytest.raises(FederationStalledError, match=r"\(client site-[a-l]: out of battery\)"):
+        list(simulate(named, initial_state(named, START)))
 
 
 def test_one_good_round_forgives_the_failed_ones():
