@@ -53,7 +53,7 @@ def about_client(
     drawn = f"; {clients.per_round} take part in a round" if clients.per_round != count else ""
     alone = _ALONE if count == 1 else ""
     what = f"{_called(owner.name, columns)} {owner.why}" if owner.name else owner.why
-    doubt = "" if owner.sure else _not_sure(owner, columns, ["no column"])
+    doubt = "" if owner.sure else _not_sure(owner, columns, "no column")
     return f"{what}: {_counted(groups, 'group')}{few}{drawn}{alone}{doubt}"
 
 
@@ -61,7 +61,9 @@ def about_target(
     wanted: Guess, columns: Sequence[ColumnFacts], data: FederatedData | None, *, amounts: bool
 ) -> str:
     """Say what is predicted, how that was found, and what else it could be."""
-    doubt = "" if wanted.sure else _not_sure(wanted, columns)
+    doubt = (
+        "" if wanted.sure else _not_sure(wanted, columns, "" if wanted.others else "one left out")
+    )
     task = '. NOT SURE: if these numbers are amounts, set data.task = "regression"'
     found = f"{_called(wanted.name or '', columns)} {wanted.why}: {_task(data)}"
     return f"{found}{doubt}{task if amounts else ''}"
@@ -117,10 +119,10 @@ def _task(data: FederatedData | None) -> str:
     return f"{data.num_classes} classes, of which {rarest(data)[0]}"
 
 
-def _not_sure(guess: Guess, columns: Sequence[ColumnFacts], otherwise: Sequence[str] = ()) -> str:
+def _not_sure(guess: Guess, columns: Sequence[ColumnFacts], otherwise: str) -> str:
     """Name what else it could be."""
-    others = [*(_called(name, columns) for name in guess.others), *otherwise]
-    return f". NOT SURE: it could be {', '.join(others) or 'one that is left out'}"
+    others = ", ".join(_called(name, columns) for name in guess.others)
+    return f". NOT SURE: it could be {' or '.join(filter(None, (others, otherwise)))}"
 
 
 def _called(name: str, columns: Sequence[ColumnFacts]) -> str:
