@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-__all__ = ["did_you_mean", "listed", "nearest_names"]
+__all__ = ["counted", "did_you_mean", "listed", "nearest_names"]
+
+
+def counted(count: int, what: str) -> str:
+    """Return how many there are of something.
+
+    >>> counted(1, "client"), counted(0, "client")
+    ('1 client', '0 clients')
+    """
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def nearest_names(

@@ -46,9 +46,10 @@ def test_one_command_tells_who_is_worse_off(place):
     assert len(lines) <= 24
     assert all(len(line) <= 80 for line in lines)
     assert any(line.startswith("against alone") for line in lines)
-    assert any("lose beyond the chance of the test rows" in line for line in lines)
+    assert any("worse: beyond the chance of the test rows" in line for line in lines)
     assert "Every client, with intervals: fedmgda compare runs/visits --csv FILE" in lines
-    assert "test loss" in " ".join(lines[-3:])  # the verdict on the run itself comes last
+    assert "Use it: fedmgda predict runs/visits/fedmgda+ new.csv -o scored.csv" in lines
+    assert "worse off than alone" in " ".join(lines[-3:])  # what must be read comes last
 
 
 def test_positives_that_nobody_finds_are_seen(place):
@@ -56,7 +57,7 @@ def test_positives_that_nobody_finds_are_seen(place):
     text = (place / "stdout").read_text()
     assert "Found of " in text
     assert "'yes': fedmgda+ 0" in text
-    assert "see also --metric auc or log_loss" in text
+    assert "see also: fedmgda compare runs/visits --metric auc" in text
 
 
 def test_the_same_command_goes_on_and_says_the_same(place):
@@ -87,6 +88,8 @@ def test_a_comparison_is_a_table_and_json_too(place):
     )  # fmt: skip
     told = json.loads(found.stdout)
     assert told["metric"] == "log_loss"
+    assert told["verdict"]["outcome"]
+    assert "worse off than alone" in told["conclusion"]
     assert [other["name"] for other in told["against"]] == ["alone"]
     head, *rows = (place / "who.csv").read_text().splitlines()
     assert head.startswith('"client","test_rows","fedmgda+"')
@@ -106,9 +109,26 @@ def test_what_cannot_be_done_is_one_sentence(place):
     assert "against constant" in found.stdout
 
 
-def test_several_seeds_are_compared_together(place):
-    arguments = ("run", "visits.toml", "--compare", "--seeds", "0-1", "-o", "two", "-c", "rounds=2")
-    found = fedmgda(*arguments, cwd=place, check=0)
+def test_several_seeds_begin_with_the_one_that_is_there(place):
+    """The second command trained everything and failed, and the first failed from then on."""
+    out = ("-o", "two", "-c", "rounds=2")
+    fedmgda("run", "visits.toml", "--compare", *out, cwd=place, check=0)
+    first = (place / "two" / "alone" / "DONE").stat().st_mtime_ns
+    found = fedmgda("run", "visits.toml", "--compare", "--seeds", "2", *out, cwd=place, check=0)
     assert "mean of 2 seeds" in found.stdout
     assert "Losing against alone in seed 0, 1:" in found.stdout
+    assert len(found.stdout.splitlines()) <= 24
     assert (place / "two" / "alone_seed=1" / "DONE").exists()
+    assert not (place / "two" / "alone_seed=0").exists()
+    assert (place / "two" / "alone" / "DONE").stat().st_mtime_ns == first
+    again = fedmgda("run", "visits.toml", "--compare", "--json", *out, cwd=place, check=0)
+    assert "worse off than alone" in json.loads(again.stdout)["conclusion"]
+
+
+def test_another_spec_in_the_same_folder_is_sent_elsewhere(place):
+    """The advice was to resume one run of four, of the old spec."""
+    arguments = ("run", "visits.toml", "--compare", "-c", "rounds=3")
+    refused = fedmgda(*arguments, cwd=place, check=4).stderr
+    assert "another spec" in refused
+    assert "--out runs/visits-2" in refused
+    assert "resume" not in refused

@@ -12,7 +12,6 @@ from rich.markup import escape
 from fedmgda._files import write_file
 from fedmgda.cli._compare_screen import show_comparison
 from fedmgda.cli._console import err, out, say
-from fedmgda.cli._screen import wrapped
 from fedmgda.experiments import compare_runs, comparison_csv, to_json
 
 __all__ = ["compare", "report_comparison"]
@@ -50,9 +49,18 @@ def report_comparison(
     against: str | None = None,
     table: Path | None = None,
     as_json: bool = False,
-    last: str = "",
+    scorer: Path | None = None,
 ) -> None:
-    """Compare runs, and say what was found where it was asked for; a sentence may come last."""
+    """Compare runs, and say what was found where it was asked for.
+
+    Args:
+        runs: Run folders, or folders of runs.
+        metric: Its name.
+        against: The run to compare with.
+        table: The CSV file to write.
+        as_json: Whether nothing but the comparison is printed, as JSON.
+        scorer: A run whose model may be used next, on new rows.
+    """
     found = compare_runs(runs, metric=metric, against=against)
     if table is not None:
         write_file(table, comparison_csv(found).encode())
@@ -61,9 +69,6 @@ def report_comparison(
         return
     for note in found.notes:
         say(err, f"[yellow]Note:[/] {escape(note)}")
-    options = [part for name, given in (("--metric", metric), ("--against", against)) if given
-               for part in (name, given)]  # fmt: skip
+    options = ["--against", against] if against else []
     command = shlex.join(["fedmgda", "compare", *map(str, runs), *options])
-    show_comparison(found, command, last)
-    if last:
-        out.print(wrapped(last, out, "bold"))
+    show_comparison(found, command, scorer, named=metric is not None)

@@ -3,44 +3,68 @@
 from __future__ import annotations
 
 import math
+import shlex
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
-from fedmgda.cli._console import out, say
+from fedmgda._text import counted
+from fedmgda.cli._console import out
 from fedmgda.cli._metrics_line import in_short, shown_value
+from fedmgda.cli._screen import wrapped
+from fedmgda.experiments import most_telling
 from fedmgda.metrics import FEW_ROWS, METRICS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rich.console import RenderableType
 
     from fedmgda.experiments import Against, ClientGain, Comparison
 
 __all__ = ["show_comparison"]
 
 _WORST = 10  # clients shown at most
+_FEWEST = 3  # even where the screen has no room for them
 _LINES = 24  # of a screen
+_NAME, _HEAD = 20, 12  # cells of a client and of a run at most
+_HEADS = ("all rows", "average", "worst", "gain", "better", "lose", "chance", "worse", "chance")
+_MANY = 5  # runs of which the positives found fit a line
 _RARE = 0.2  # share of the positive class below which accuracy says little
 
 
-def show_comparison(found: Comparison, command: str, last: str = "") -> None:
-    """Print a comparison.
+def show_comparison(
+    found: Comparison, command: str, scorer: Path | None = None, *, named: bool = False
+) -> None:
+    """Print a comparison, the sentence that must be read last.
 
     Args:
         found: The comparison.
-        command: What shows it again, to which --csv can be added.
-        last: A sentence that will be printed behind it, and needs room.
+        command: What shows it again; --metric and --csv can be added.
+        scorer: A run whose model may be used next, on new rows.
+        named: Whether the metric is not the one that would be taken anyway.
     """
-    other = _most_telling(found)
-    remarks = list(_remarks(found, other))
-    taken = 6 + len(found.runs) + sum(-(-len(line) // out.width) for line in (*remarks, last))
-    say(out, _title(found))
-    out.print(_totals(found))
-    for line in remarks:
-        out.print(line, markup=False)
-    out.print(_losers(found, other, min(_WORST, max(3, _LINES - taken))))
-    say(out, f"Every client, with intervals: [bold]{escape(command)} --csv FILE[/]")
+    other = most_telling(found.against)
+    losing = sorted((c for c in other.clients if c.gain < 0), key=lambda c: (c.gain, c.client))
+    again = f"{command} --metric {found.metric}" if named else command
+    above: list[RenderableType] = [Text.from_markup(_title(found)), _totals(found)]
+    above += [wrapped(line, out) for line in _remarks(found, other, command)]
+    below = [wrapped(f"Every client, with intervals: {again} --csv FILE", out)]
+    if scorer is not None:
+        model = shlex.quote(str(scorer))
+        below.append(wrapped(f"Use it: fedmgda predict {model} new.csv -o scored.csv", out))
+    below.append(wrapped(found.conclusion, out, "bold"))
+    taken = sum(len(out.render_lines(part)) for part in (*above, *below))
+    room = _LINES - 2 - taken  # the heading and the names of the columns
+    shown = losing[: min(_WORST, max(_FEWEST, room))]
+    middle: list[RenderableType] = [Text.from_markup(_heading(other, len(shown), len(losing)))]
+    middle += [_losers(found, other, shown)] if shown else []
+    for part in (*above, *middle, *below):
+        out.print(part, soft_wrap=isinstance(part, Text))
 
 
 def _title(found: Comparison) -> str:
@@ -48,29 +72,42 @@ def _title(found: Comparison) -> str:
     over = f"seed {seeds[0]}" if len(seeds) == 1 else f"mean of {len(seeds)} seeds"
     return (
         f"[bold]{escape(found.runs[0].name)}[/] by {METRICS[found.metric].label}: "
-        f"{len(found.clients)} clients, {sum(found.rows)} test rows, {over}"
+        f"{counted(len(found.clients), 'client')}, {counted(sum(found.rows), 'test row')}, {over}"
     )
 
 
 def _totals(found: Comparison) -> Table:
-    table = Table(box=None, pad_edge=False, collapse_padding=True)
-    table.add_column("", no_wrap=True, max_width=20)
-    for name in ("all rows", "average", "worst", "gain", "lose", "chance", "worse", "chance"):
-        table.add_column(name, justify="right", no_wrap=True)
     by_name = {other.name: other for other in found.against}
-    for run in found.runs:
-        other = by_name.get(run.name)
-        table.add_row(
-            escape(run.name if other is None else f"against {run.name}"),
+    lines = [
+        (
             *(_number(found, value) for value in (run.pooled, run.average, run.worst)),
-            *(_counts(other) if other else ()),
+            *(_counts(by_name[run.name]) if run.name in by_name else [""] * 6),
         )
+        for run in found.runs
+    ]
+    room = out.width - sum(1 + max(map(len, column)) for column in zip(_HEADS, *lines, strict=True))
+    first, *others = (run.name for run in found.runs)
+    names = [f"against {name}" for name in others]
+    if max(map(cell_len, names)) > room:
+        names = others  # the title says what is held against them
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
+    table.add_column("", no_wrap=True)
+    for head in _HEADS:
+        table.add_column(head, justify="right", no_wrap=True)
+    for name, line in zip((first, *names), lines, strict=True):
+        table.add_row(escape(_end_of(name, room)), *line)
     return table
+
+
+def _end_of(name: str, room: int) -> str:
+    """Cut a name that is too long at its beginning, as what distinguishes it comes last."""
+    return name if len(name) <= room else f"…{name[len(name) - max(1, room - 1) :]}"
 
 
 def _counts(other: Against) -> tuple[str, ...]:
     return (
         str(other.gaining),
+        str(other.better),
         str(other.losing),
         f"{other.losing_by_chance:.0f} ({other.losing_by_chance_95:.0f})",
         str(other.worse),
@@ -78,9 +115,10 @@ def _counts(other: Against) -> tuple[str, ...]:
     )
 
 
-def _remarks(found: Comparison, other: Against) -> Iterator[str]:
+def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     yield (
-        f"worse: lose beyond the chance of the test rows (p <= {found.level:g}). chance: how many"
+        f"better, worse: beyond the chance of the test rows (p <= {found.level:g}). "
+        "chance: how many"
     )
     yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
@@ -88,42 +126,34 @@ def _remarks(found: Comparison, other: Against) -> Iterator[str]:
         yield f"Losing against {other.name} in seed {', '.join(map(str, other.seeds))}: {each}."
     few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
-        yield (
-            f"{few} of {len(found.rows)} clients have fewer than {FEW_ROWS} test rows: "
-            "little is sure of them."
-        )
+        have = "has" if few == 1 else "have"
+        of = counted(len(found.rows), "client")
+        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows: little is sure of them."
     nothing = sum(math.isnan(client.gain) for client in other.clients)
     if nothing:
         label = METRICS[found.metric].label
-        yield f"{nothing} of {len(found.rows)} clients have no {label}: it is not defined there."
+        have = "has" if nothing == 1 else "have"
+        of = counted(len(found.rows), "client")
+        yield f"{nothing} of {of} {have} no {label}: it is not defined there."
     if found.positive is not None and found.positives is not None:
-        hits = ", ".join(f"{run.name} {run.found}" for run in found.runs)
+        few = len(found.runs) <= _MANY
+        told = [run for run in found.runs if few or run.name in {found.runs[0].name, other.name}]
+        hits = ", ".join(f"{run.name} {run.found}" for run in told)
         yield f"Found of {found.positives} {found.positive!r}: {hits}."
         share = found.positives / max(1, sum(found.rows))
         if share < _RARE and found.metric == "accuracy":
-            yield f"They are {100 * share:.0f} % of all rows: see also --metric auc or log_loss."
+            yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
 
 
-def _most_telling(found: Comparison) -> Against:
-    """Return the run whose losers are shown: `alone`, as one need not join, or the first."""
-    return next((other for other in found.against if other.name == "alone"), found.against[0])
-
-
-def _losers(found: Comparison, other: Against, count: int) -> Table:
+def _losers(found: Comparison, other: Against, shown: Sequence[ClientGain]) -> Table:
     ours = dict(zip(found.clients, found.runs[0].clients, strict=True))
     theirs = next(run for run in found.runs if run.name == other.name)
     values = dict(zip(found.clients, theirs.clients, strict=True))
-    losing = sorted((c for c in other.clients if c.gain < 0), key=lambda c: (c.gain, c.client))
-    shown = losing[:count]
-    table = Table(
-        box=None, pad_edge=False, collapse_padding=True, title_justify="left", title_style=""
-    )
-    table.title = _heading(other, len(shown), len(losing))
-    if not shown:
-        return table
-    table.add_column("client", no_wrap=True, max_width=22)
-    for name in ("rows", found.runs[0].name, other.name, "gain", "95 %", "p"):
-        table.add_column(escape(name), justify="right", no_wrap=True, max_width=20)
+    table = Table(box=None, pad_edge=False, collapse_padding=True)
+    table.add_column("client", no_wrap=True, max_width=_NAME)
+    heads = (_end_of(name, _HEAD) for name in (found.runs[0].name, other.name))
+    for name in ("rows", *heads, "gain", "95 %", "p"):
+        table.add_column(escape(name), justify="right", no_wrap=True)
     for client in shown:
         sure = "[bold red]" if client.beyond_chance == "worse" else ""
         table.add_row(
@@ -148,7 +178,13 @@ def _heading(other: Against, shown: int, losing: int) -> str:
     name = escape(other.name)
     if not losing:
         return f"[bold]Nobody loses against {name}.[/]"
-    which = f"The {shown} that lose most" if losing > shown else f"The {losing} that lose"
+    which = (
+        f"The {shown} of {losing} that lose most" if losing > shown else f"The {losing} that lose"
+    )
+    if losing == 1:
+        which = "The one that loses"
+    elif shown == 1:
+        which = f"The one of {losing} that loses most"
     return f"[bold]{which} against {name}:[/]"
 
 

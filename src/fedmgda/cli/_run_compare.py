@@ -18,12 +18,15 @@ from fedmgda.experiments import (
     plan_comparison,
     refuse_code,
     refuse_inert_decay,
+    refuse_other_runs,
     resolve,
     to_toml,
 )
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from fedmgda.experiments import Run
 
 __all__ = ["chosen_seeds", "run_compared"]
 
@@ -59,6 +62,7 @@ def run_compared(
     if no_code:
         refuse_code(spec)  # before anything is read: data may be code too
     runs = plan_comparison(table, seeds)
+    refuse_other_runs(path, runs)
     if show_spec:
         err.print(to_toml(runs[0].spec), markup=False, highlight=False, style="dim")
     collection = Collection(path, runs)
@@ -72,11 +76,15 @@ def run_compared(
     own = [open_run(collection.folders[i].path) for i in range(0, len(runs), per_seed)]
     verdicts = [run.verdict for run in own if run.finished]
     if len({index % per_seed for index in range(len(runs)) if index not in failed}) > 1:
-        worst = next((verdict for verdict in verdicts if not verdict.good), None)
-        telling = worst or (verdicts[0] if len(verdicts) == 1 else None)
-        report_comparison([path], as_json=as_json, last=telling.headline if telling else "")
+        scorer = next((run.path for run in own if run.finished and _reads_tables(run)), None)
+        report_comparison([path], as_json=as_json, scorer=scorer)
     leave_if_failed(collection, states)
     return all(verdict.good for verdict in verdicts)
+
+
+def _reads_tables(run: Run) -> bool:
+    encoder = run.encoder()
+    return encoder is not None and encoder.columns is not None
 
 
 def chosen_seeds(text: str | None, table: dict[str, Any]) -> list[int] | None:

@@ -1,5 +1,6 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
+from fedmgda.experiments._before_comparison import refuse_other_runs
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
@@ -7,6 +8,7 @@ from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
 from fedmgda.experiments._compare_csv import comparison_csv
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
@@ -89,6 +91,7 @@ __all__ = [
     "inert_decay",
     "known_ids",
     "merged",
+    "most_telling",
     "open_run",
     "parse",
     "plan_comparison",
@@ -97,6 +100,7 @@ __all__ = [
     "read_toml",
     "refuse_code",
     "refuse_inert_decay",
+    "refuse_other_runs",
     "resolve",
     "run_folders",
     "settle",

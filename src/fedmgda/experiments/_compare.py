@@ -12,6 +12,7 @@ from fedmgda._random import Stream, generator
 from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.experiments._compared import CONSTANT, check_same_rows, constant_side, open_sides
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._conclusion import conclusion, most_telling
 from fedmgda.metrics import (
     DRAWS,
     LEVEL,
@@ -60,18 +61,22 @@ def compare_runs(
     if not others:
         raise DataError(f"There is nothing to compare {first[0].run.path} with; name another run.")
     runs = [first, *others]
-    pairs = [[_partner(mine, other) for mine in first] for other in others]
+    pairs = [_partners(first, other) for other in others]
     binary = first[0].answers.num_classes == 2
     found = [side.answers for side in first]
+    against_each = tuple(
+        _against(name, [(m, t) for m, t in zip(first, theirs, strict=True) if t], draws)
+        for theirs in pairs
+    )
+    verdicts = {side.seed: side.run.verdict for side in first}
     return Comparison(
         metric=name,
         clients=first[0].names,
         rows=tuple(sum(_rows_of(side, i) for side in first) for i in range(len(first[0].names))),
         runs=tuple(_score(name, side, draws) for side in runs),
-        against=tuple(
-            _against(name, [(m, t) for m, t in zip(first, theirs, strict=True) if t], draws)
-            for theirs in pairs
-        ),
+        against=against_each,
+        conclusion=conclusion(verdicts, most_telling(against_each)),
+        verdict=first[0].run.verdict,
         positive=first[0].classes[found[0].positive] if binary else None,
         positives=sum(int((s.targets == s.positive).sum()) for s in found) if binary else None,
         notes=notes,
@@ -83,7 +88,9 @@ def _metric(name: str | None, side: Side) -> str:
     """Return the metric that is asked for, or the first one that the run itself measured."""
     known = default_metrics(side.answers.num_classes)
     wanted = side.run.spec.evaluation.metrics
-    chosen = name or (wanted[0] if isinstance(wanted, tuple) and wanted else known[0])
+    chosen = (
+        name.lower() if name else (wanted[0] if isinstance(wanted, tuple) and wanted else known[0])
+    )
     task = "regression" if side.answers.num_classes is None else "classification"
     if chosen not in METRICS or METRICS[chosen].task != task:
         near = did_you_mean(nearest_names(chosen, known), f"there are {', '.join(known)}.")
@@ -100,21 +107,25 @@ def _others(sides: list[Side], first: list[Side], against: str | None) -> list[l
         groups.setdefault(CONSTANT, constant)
     if against is None:
         return list(groups.values())
-    if against not in groups:
+    # Of several folders, alone is the one of each.
+    chosen = [label for label in groups if against in {label, label.rpartition("/")[2]}]
+    if not chosen:
         why = "" if against != CONSTANT else "; these runs kept no sums of their targets"
         near = did_you_mean(nearest_names(against, groups), f"there are {', '.join(groups)}.")
         raise SpecError(f"There is no run {against!r} to compare with{why}; {near}")
-    return [groups[against]]
+    return [groups[label] for label in chosen]
 
 
-def _partner(mine: Side, others: list[Side]) -> Side | None:
-    """Return the run of the same seed, on the same rows; of single runs, the other one."""
-    same = [side for side in others if side.seed == mine.seed]
-    if not same and len(others) == 1:
-        same = others  # which is then refused with the reason
-    for side in same:
-        check_same_rows(mine, side)
-    return same[0] if same else None
+def _partners(first: list[Side], others: list[Side]) -> list[Side | None]:
+    """Return the run of the same seed for each; where no seed is in common, one for the first."""
+    by_seed = {side.seed: side for side in others}
+    found = [by_seed.get(mine.seed) for mine in first]
+    if not any(found):
+        found[0] = others[0]  # which is refused with the reason, unless the rows are the same
+    for mine, other in zip(first, found, strict=True):
+        if other is not None:
+            check_same_rows(mine, other)
+    return found
 
 
 def _score(name: str, sides: list[Side], draws: int) -> RunScore:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._text import listed
 from fedmgda.experiments._client_names import known_ids, with_client_ids
+from fedmgda.experiments._labels import distinct_names, label, without_twins
 from fedmgda.experiments._reader import Run, open_run, run_folders
 from fedmgda.experiments._scores import answers_of
 from fedmgda.metrics import constant_losses
@@ -64,22 +65,24 @@ def open_sides(paths: Sequence[Path]) -> tuple[list[Side], tuple[str, ...]]:
     Raises:
         DataError: If there is no run, or one that was named has nothing to compare.
     """
-    runs, notes = list[tuple[str, Run]](), list[str]()
+    runs, notes = list[Run](), list[str]()
     for path in paths:
         inside = run_folders(path) if not (path / "spec.toml").exists() else []
-        found = sorted(map(open_run, inside), key=_order) if inside else [open_run(path)]
-        for run in found:
+        if inside:
+            found, said = _usable(path, sorted(map(open_run, inside), key=_order))
+            runs += found
+            notes += said
+        else:
+            run = open_run(path)
             why = _nothing_to_compare(run)
-            if why is None:
-                runs.append((_label(run), run))
-            elif inside:
-                notes.append(f"{run.path} {why}, and is left out.")
-            else:
+            if why is not None:
                 raise DataError(f"{run.path} {why}.")
+            runs.append(run)
     if not runs:
         raise DataError(" ".join([f"There is no finished run in {paths[0]}.", *notes]))
-    twice = len({(label, run.spec.seed) for label, run in runs}) < len(runs)
-    return [_side(str(run.path) if twice else label, run) for label, run in runs], tuple(notes)
+    runs, twins = without_twins(runs)
+    names = distinct_names(runs)
+    return [_side(name, run) for name, run in zip(names, runs, strict=True)], (*notes, *twins)
 
 
 def check_same_rows(one: Side, other: Side) -> None:
@@ -97,6 +100,12 @@ def check_same_rows(one: Side, other: Side) -> None:
         and np.array_equal(one.answers.targets, other.answers.targets)
     ):
         reason = "were not tested on the same rows"
+    if reason is not None and one.seed != other.seed:
+        raise DataError(
+            f"{one.run.path} has seed {one.seed} and {other.run.path} seed {other.seed}, so that "
+            "they were not tested on the same rows; fedmgda run SPEC.TOML --compare --seeds 3 "
+            "runs both for each of several seeds."
+        )
     if reason is not None:
         raise DataError(
             f"{one.run.path} and {other.run.path} {reason}; compare runs of one data file, one "
@@ -126,15 +135,26 @@ def constant_side(of: Side) -> Side | None:
     return replace(of, label=CONSTANT, answers=answers)
 
 
-def _order(run: Run) -> tuple[bool, bool, str]:
+def _order(run: Run) -> tuple[bool, bool, str, int]:
     spec = run.spec
-    return spec.baseline is not None, spec.rule.name != "fedmgda+", run.path.name
+    return spec.baseline is not None, spec.rule.name != "fedmgda+", label(run), spec.seed
 
 
-def _label(run: Run) -> str:
-    """Return the name of the folder, without the seed that a sweep puts behind it."""
-    name = run.path.resolve().name
-    return re.sub(r"(^|_)seed=\d+$", "", name) or name
+def _usable(path: Path, runs: list[Run]) -> tuple[list[Run], list[str]]:
+    """Return the runs of a folder that can be compared, and sentences about the others."""
+    reasons = [(run, _nothing_to_compare(run)) for run in runs]
+    usable = [run for run, why in reasons if why is None]
+    if not any(run.spec.baseline for run in runs):
+        return usable, [f"{run.path} {why}, and is left out." for run, why in reasons if why]
+    waiting = [run.path.name for run in runs if not run.finished]
+    notes = [f"{run.path} {why}, and is left out." for run, why in reasons if why and run.finished]
+    if waiting:
+        are = "is" if len(waiting) == 1 else "are"
+        notes.append(
+            f"Of {path}, {listed(waiting)} {are} not finished and left out; the same fedmgda run "
+            "... --compare command goes on."
+        )
+    return usable, notes
 
 
 def _nothing_to_compare(run: Run) -> str | None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 from fedmgda.metrics import DRAWS, LEVEL
+
+if TYPE_CHECKING:
+    from fedmgda.experiments._verdict import Verdict
 
 __all__ = ["Against", "ClientGain", "Comparison", "RunScore"]
 
@@ -123,6 +126,9 @@ class Comparison:
         rows: The test rows of each, over all seeds.
         runs: Every run, the one that is compared with the others first.
         against: The first run against each of the others.
+        conclusion: Whether the first run learned and how many clients are worse off than alone, in
+            a sentence.
+        verdict: What became of the first run, by its records; of its first seed.
         positive: Of two classes, what the one is called that recall and F1 are about.
         positives: How many test rows are of it, over all seeds.
         notes: Sentences the user should see.
@@ -135,6 +141,8 @@ class Comparison:
     rows: tuple[int, ...]
     runs: tuple[RunScore, ...]
     against: tuple[Against, ...]
+    conclusion: str
+    verdict: Verdict
     positive: str | None = None
     positives: int | None = None
     notes: tuple[str, ...] = ()

@@ -29,7 +29,8 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
     Args:
         table: The spec.
         seeds: One data split and one set of runs for each; that of the spec alone if None. The
-            folders then have the seed in their names.
+            folders of other seeds than that of the spec have it in their names, so that one seed
+            is the beginning of several.
 
     Raises:
         SpecError: If the spec is not valid, or is a baseline itself.
@@ -39,7 +40,8 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
             f"baseline = {table['baseline']!r} is among what --compare runs; leave it out of the "
             "spec."
         )
-    own = resolve(parse(Spec, table)).rule.name
+    given = resolve(parse(Spec, table))
+    own = given.rule.name
     bare = {key: value for key, value in table.items() if key not in _OF_THE_SERVER}
     tables = {own: table}
     if own != "fedavg":
@@ -57,9 +59,9 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
             cell={"variant": name},
             seed=spec.seed,
             spec=spec,
-            folder=_folder(name, None if seed is None else spec.seed),
+            folder=_folder(name, None if spec.seed == given.seed else spec.seed),
         )
-        for (name, seed), spec in zip(cells, settle_all(specs), strict=True)
+        for (name, _), spec in zip(cells, settle_all(specs), strict=True)
     ]
 
 

@@ -235,8 +235,8 @@ def test_clients_with_few_rows_have_no_interval(rows, few, tmp_path, capsys):
 
 def test_runs_on_other_rows_or_other_data_are_refused(tmp_path):
     mine = finished_run(tmp_path / "a").path
-    finished_run(tmp_path / "b", seed=1)
-    with pytest.raises(DataError, match=r"a and .*b were not tested on the same rows; compare"):
+    finished_run(tmp_path / "b", data={"num_clients": 5})
+    with pytest.raises(DataError, match=r"a and .*b were not .* compare runs of one data file"):
         compared(mine, tmp_path / "b")
     finished_run(tmp_path / "c", data={"name": "quadratics"}, model={}, clients={})
     with pytest.raises(DataError, match="were not made from the same data, or it was split"):
@@ -291,3 +291,76 @@ def test_table_and_json_say_the_same(runs):
 
 def test_comparing_twice_says_the_same(runs):
     assert to_json(compared(runs)) == to_json(compared(runs))
+
+
+def two_folders(tmp_path, names=("fedavg", "fedmgda+")):
+    for folder, rounds in (("bal", 6), ("flights", 4)):
+        for name in names:
+            finished_run(tmp_path / "runs" / folder / name, rule={"name": name}, rounds=rounds)
+    return [tmp_path / "runs" / folder for folder in ("bal", "flights")]
+
+
+def test_runs_of_several_folders_are_called_by_what_distinguishes_them(tmp_path):
+    """The names were whole paths, of which a screen showed the beginning, all alike."""
+    paths = two_folders(tmp_path)
+    names = ["bal/fedmgda+", "bal/fedavg", "flights/fedmgda+", "flights/fedavg"]
+    assert [run.name for run in compared(*paths).runs[:-1]] == names
+    some = compared(paths[0], paths[1] / "fedavg").runs
+    assert [run.name for run in some[:-1]] == ["fedmgda+", "bal/fedavg", "flights/fedavg"]
+    chosen = compared(*paths, against="fedavg").against
+    assert [other.name for other in chosen] == ["bal/fedavg", "flights/fedavg"]
+
+
+def test_a_folder_with_one_seed_and_several_is_compared(tmp_path):
+    """Runs without a seed in their names, and with it, made the folder of no use."""
+    for name in ("fedavg", "fedmgda+"):
+        for suffix, seed in (("", 0), ("_seed=0", 0), ("_seed=10", 10), ("_seed=2", 2)):
+            if (name, seed) != ("fedavg", 10):  # as if it were not finished yet
+                finished_run(tmp_path / f"{name}{suffix}", seed=seed, rule={"name": name})
+    found = compared(tmp_path)
+    assert [run.name for run in found.runs] == ["fedmgda+", "fedavg", "constant"]
+    assert [run.seeds for run in found.runs[:2]] == [(0, 2, 10), (0, 2)]
+    assert found.against[0].seeds == (0, 2)
+    assert len(found.notes) == 2
+    assert "fedavg_seed=0 is the same run as" in found.notes[1]
+
+
+def test_one_run_of_several_seeds_against_another_of_one(tmp_path):
+    """A second seed of the first run alone was held against the only seed of the other."""
+    for seed in (0, 1):
+        finished_run(tmp_path / f"fedmgda+_seed={seed}", seed=seed)
+    finished_run(tmp_path / "fedavg", rule={"name": "fedavg"})
+    assert compared(tmp_path).against[0].seeds == (0,)
+
+
+def test_another_run_under_the_same_name_keeps_its_seed_in_it(tmp_path):
+    finished_run(tmp_path / "fedavg")
+    finished_run(tmp_path / "fedavg_seed=0", rounds=4)
+    assert [run.name for run in compared(tmp_path).runs] == ["fedavg", "fedavg_seed=0", "constant"]
+
+
+def test_what_is_not_finished_of_a_comparison_goes_on_with_the_same_command(tmp_path):
+    """There was one note for every run, with a command that continues this one alone."""
+    finished_run(tmp_path / "fedmgda+")
+    stopped_run(tmp_path / "fedavg", rule={"name": "fedavg"})
+    stopped_run(tmp_path / "pooled", after=1, baseline="pooled")
+    (note,) = compared(tmp_path).notes
+    assert "fedavg, pooled are not finished and left out; the same fedmgda run ... --comp" in note
+    assert "resume" not in note
+
+
+def test_runs_of_different_seeds_are_refused_with_what_compares_seeds(tmp_path):
+    mine = finished_run(tmp_path / "a").path
+    finished_run(tmp_path / "b", seed=1)
+    with pytest.raises(DataError, match=r"a has seed 0 and .*b seed 1, .* --compare --seeds 3"):
+        compared(mine, tmp_path / "b")
+
+
+def test_the_verdict_and_the_conclusion_are_in_json(runs):
+    told = json.loads(to_json(compared(runs)))
+    assert told["verdict"]["headline"] == open_run(runs / "fedmgda+").verdict.headline
+    assert "worse off than alone" in told["conclusion"]
+
+
+def test_the_case_of_a_metric_does_not_matter(runs):
+    assert to_json(compared(runs, metric="AUC")) == to_json(compared(runs, metric="auc"))

@@ -39,6 +39,15 @@ def test_every_seed_has_runs_of_its_own():
     assert [run.spec.seed for run in runs] == [3, 3, 3, 3, 4, 4, 4, 4]
 
 
+def test_the_seed_of_the_spec_has_the_same_folders_whether_alone_or_among_several():
+    """Several seeds after one trained the first again, beside what could not be compared."""
+    one = plan_comparison(TABLE | {"seed": 3})
+    several = plan_comparison(TABLE | {"seed": 3}, [2, 3, 4])
+    assert several[4:8] == one
+    names = ["fedmgda+_seed=2", "fedmgda+", "fedmgda+_seed=4"]
+    assert [run.folder_name for run in several][::4] == names
+
+
 def test_a_rule_of_ones_own_has_a_folder_too():
     (mine, *_) = plan_comparison({"rule": {"name": "own_parts:made"}})
     assert mine.folder_name == "own_parts-made"

@@ -1,0 +1,84 @@
+"""A comparison on a screen: every number in its column, every name told apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fedmgda.cli._compare_screen import show_comparison
+from fedmgda.experiments import compare_runs
+from runs import finished_run
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Return a comparison of two folders of runs."""
+    folder = tmp_path_factory.mktemp("runs")
+    paths = [folder / name for name in ("bal", "flights")]
+    for path in paths:
+        for name in ("fedavg", "fedmgda+"):
+            finished_run(path / name, rule={"name": name})
+        finished_run(path / "alone", baseline="alone")
+    return compare_runs(paths, metric="log_loss", draws=64)
+
+
+def shown(capsys, found, **options):
+    show_comparison(found, "fedmgda compare runs", **options)
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all(lines)
+    return lines
+
+
+def test_names_are_told_apart_and_the_losers_are_there(found, capsys):
+    """Four lines began with the same `against runs/flight…`, and the list was a blank line."""
+    lines = shown(capsys, found, scorer=Path("runs/a b"), named=True)
+    for run in found.runs:
+        assert any(line.split()[0] == run.name for line in lines[2:])
+    assert "fedmgda compare runs --metric log_loss --csv FILE" in " ".join(lines)
+    assert "Use it: fedmgda predict 'runs/a b' new.csv -o scored.csv" in lines
+    assert " ".join(lines).endswith(found.conclusion)
+
+
+def with_losers(found, gains):
+    """Return the comparison with `alone` in which the clients gain so much."""
+    other = next(one for one in found.against if one.name.endswith("/alone"))
+    clients = tuple(
+        replace(client, gain=gain) for client, gain in zip(other.clients, gains, strict=True)
+    )
+    name = "a-rather-long-folder-for-a-name/alone"
+    runs = [run for run in found.runs if run.name in {found.runs[0].name, other.name}]
+    return replace(
+        found,
+        runs=(runs[0], replace(runs[1], name=name)),
+        against=(replace(other, name=name, clients=clients, better=17, worse=3),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("gains", "heading"),
+    [
+        ([0.0] * 4, "Nobody loses against "),
+        ([0.0, -1.0, 0.0, 0.0], "The one that loses against "),
+        ([0.0, -1.0, 0.0, -1.0], "The 2 that lose against "),
+    ],
+)
+def test_the_heading_counts(found, capsys, gains, heading):
+    lines = shown(capsys, with_losers(found, gains))
+    assert any(line.startswith(heading) for line in lines)
+
+
+def test_how_many_are_better_is_told(found, capsys):
+    lines = shown(capsys, with_losers(found, [0.0] * 4))
+    heads, line = lines[1].split(), lines[3]
+    assert heads.index("better") < heads.index("worse")
+    assert " 17 " in line
+    assert "/alone " in line
+
+
+def test_one_client_is_one_client(found, capsys):
+    some = with_losers(found, [0.0] * 4)
+    lines = shown(capsys, replace(some, clients=("me",), rows=(20,)))
+    assert ": 1 client, 20 test rows" in lines[0]
