@@ -43,7 +43,7 @@ TABLES = (
     TableOf("exam", "mlmRev", "Exam", "normexam", (("target", "normexam"),)),
     TableOf("hsb82", "mlmRev", "Hsb82", "mAch", (("target", "mAch"),)),
     TableOf("gapminder", "dslabs", "gapminder", "life_expectancy", role="seen"),
-    TableOf("txhousing", "ggplot2", "txhousing", "median", role="seen"),
+    TableOf("txhousing", "ggplot2", "txhousing", "median", (("target", "median"),), "seen"),
     TableOf(
         "catsup", "Ecdat", "Catsup", "choice", (("client", "id"), ("target", "choice")), "seen"
     ),

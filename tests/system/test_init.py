@@ -68,7 +68,7 @@ def test_nothing_is_written_over_unless_asked(visits, monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("nothing.csv",), 3, "There is no table nothing.csv"),
+        (("nothing.csv",), 3, "There is no table nothing.csv; check the name."),
         (("visits.csv", "--target", "outcom"), 3, "did you mean 'outcome'?"),
         (("visits.csv", "--client", "hospitl"), 3, "did you mean 'hospital'?"),
         (("visits.csv", "--target", "visit_id", "--client", "visit_id"), 2, "different columns"),
@@ -121,3 +121,54 @@ def test_a_file_without_a_target_is_refused(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert call(monkeypatch, "init", path) == 3
     assert "No column of ids.csv can be a target" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_guess_that_is_unsure_says_so_though_nothing_else_could_be_it(tmp_path):
+    rows = [["ab"[i % 2], f"{i * 0.37:.2f}", f"{i * 0.73 % 4:.2f}"] for i in range(60)]
+    proposal = propose_spec(write_rows(tmp_path / "t.csv", ["sex", "x", "z"], rows))
+    about = dict(proposal.facts)
+    assert about["client"].endswith("2 groups. NOT SURE: it could be no column")
+    assert "NOT SURE" in about["target"]
+    assert proposal.unsure
+
+
+def test_a_target_that_misses_in_a_few_rows_is_guessed_and_runs(visits, monkeypatch, capsys):
+    rows = [[f"{i * 0.37 % 5:.2f}", "abc"[i % 3], "" if i % 9 == 4 else i % 2] for i in range(90)]
+    write_rows(visits.parent / "few.csv", ["x", "shop", "late"], rows)
+    assert call(monkeypatch, "init", "few.csv") == 0
+    assert "'late' (10 missing) is the last column" in " ".join(capsys.readouterr().out.split())
+    assert call(monkeypatch, "run", "few.toml", "-c", "rounds=1") == 0
+    shown = " ".join(capsys.readouterr().err.split())
+    words = "10 of 90 rows have no target in column 'late' and are left out, the first of them row"
+    assert f"{words} 6 of few.csv." in shown
+    run = open_run(visits.parent / "runs" / "few")
+    assert max(run.predictions().rows) < 80
+
+
+def test_whole_numbers_that_may_be_amounts_are_unsure(tmp_path):
+    rows = [[f"{i * 0.37:.2f}", "abc"[i % 3], 1 + (i * i) % 10] for i in range(90)]
+    path = write_rows(tmp_path / "t.csv", ["x", "shop", "score"], rows)
+    proposal = propose_spec(path)
+    assert (
+        'NOT SURE: if these numbers are amounts, set data.task = "regr'
+        in dict(proposal.facts)["target"]
+    )
+    assert proposal.unsure
+    assert '\n# task = "regression"' in proposal.spec
+    told = proposal.spec.replace("# task", "task")
+    assert tomllib.loads(told)["data"]["task"] == "regression"
+    rows = [[*row[:2], row[2] % 2] for row in rows]
+    proposal = propose_spec(write_rows(tmp_path / "t.csv", ["x", "shop", "score"], rows))
+    assert "task" not in proposal.spec
+    assert not proposal.unsure
+
+
+def test_one_client_is_no_federation(visits, monkeypatch, capsys):
+    rows = [[i % 7, "only", i % 2] for i in range(40)]
+    write_rows(visits.parent / "one.csv", ["x", "shop", "label"], rows)
+    assert call(monkeypatch, "init", "one.csv", "--client", "shop") == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "1 group; one client is no federation" in shown
+    assert call(monkeypatch, "run", "one.toml", "-c", "rounds=1") == 0
+    shown = " ".join(capsys.readouterr().err.split())
+    assert "There is one client only, 'only', which is no federation" in shown

@@ -48,6 +48,6 @@ def init(
         table.add_row(head, escape(text))
     out.print(table)
     if found.unsure:
-        out.print("Guesses: check client and target, or say --client NAME, --target NAME.")
+        out.print("Guesses: check what is NOT SURE, or say --client NAME, --target NAME.")
     out.print(f"The spec is {escape(str(place))}. Next:", soft_wrap=True)
     out.print(f"  fedmgda run {escape(str(place))} --compare", soft_wrap=True, highlight=False)

@@ -37,7 +37,7 @@ def build_data(spec: Spec) -> tuple[FederatedData, tuple[str, ...]]:
     """
     loaded = find_dataset(spec.data.name or "").load(data_settings(spec.data), spec.seed)
     if isinstance(loaded, FederatedData):
-        return loaded, ()
+        return loaded, _alone_note(spec.data, loaded)
     client_rows = _deal(spec, loaded)
     names: Sequence[str] | None = None
     small: tuple[str, ...] = ()
@@ -48,7 +48,7 @@ def build_data(spec: Spec) -> tuple[FederatedData, tuple[str, ...]]:
         _check_classes(loaded, client_rows)
     how: Any = spec.data.local_split or "shuffled"
     data = federate(loaded, client_rows, seed=spec.seed, how=how, client_names=names)
-    return data, (*small, *_notes(spec.data, loaded, data))
+    return data, (*small, *_notes(spec.data, loaded, data), *_alone_note(spec.data, data))
 
 
 def _check_classes(source: Examples | Table, client_rows: Sequence[Indices]) -> None:
@@ -90,3 +90,16 @@ def _notes(spec: DataSpec, loaded: Examples | Table, data: FederatedData) -> tup
         f"{spec.partition!r}; name the column that says whose each row is, if there is one."
     )
     return (*notes, sentence)
+
+
+def _alone_note(spec: DataSpec, data: FederatedData) -> tuple[str, ...]:
+    """Return a sentence where there is one client only."""
+    if data.num_clients != 1:
+        return ()
+    name = f", {data.client_names[0]!r:.80}" if data.client_names else ""
+    remedy = {
+        "natural": "check data.client and data.min_rows, or the files of the folder",
+        None: "check data.name",
+    }.get(spec.partition, "raise data.num_clients")
+    note = f"There is one client only{name}, which is no federation but one learner; {remedy}."
+    return (note,)

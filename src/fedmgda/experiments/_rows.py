@@ -330,7 +330,8 @@ class RowPredictions:
     """What the trained model says of every test example, `predictions.npz`.
 
     Attributes:
-        rows: Of shape `(n,)`: which examples of the data they are.
+        rows: Of shape `(n,)`: which examples of the data they are, from 0. Rows of a table that
+            were left out for lack of a target or a client are not counted.
         clients: Of shape `(n,)`: whose.
         targets: Of shape `(n,)`: what is true.
         predictions: Of shape `(n,)`: the class, or the value, the model gives.

@@ -46,7 +46,8 @@ class Scores:
         predictions: Of shape `(n,)`: the names of classes, or values in the units of the target.
         probabilities: Of shape `(n, k)`, float64: of each class; None for a regression.
         class_names: The k classes; None for a regression.
-        notes: What a user should know, such as how many rows have an unknown category.
+        notes: What a user should know, such as how many rows have an unknown category or
+            lack a number.
     """
 
     predictions: NDArray[Any]
@@ -73,7 +74,8 @@ class TrainedModel:
     def predict(self, rows: Rows) -> NDArray[Any]:
         """Return the class of each row by its name, or its value in units, of shape `(n,)`.
 
-        A row with a category the model does not know is warned about.
+        Categories the model does not know, missing numbers and numbers far outside those of
+        training are warned about.
 
         Args:
             rows: A mapping of columns to values for each row, a mapping of columns, or the path of

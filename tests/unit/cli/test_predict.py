@@ -57,7 +57,7 @@ def test_the_rows_come_back_with_what_the_model_says(trained, new, tmp_path, mon
 def test_without_a_file_they_are_printed(trained, new, monkeypatch, capsys):
     assert fedmgda(monkeypatch, trained / "values", new) == 0
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
-    expected = open_run(trained / "values").model().predict(new)
+    expected = open_run(trained / "values").model().score(new).predictions
     assert [float(row["prediction 2"]) for row in rows] == expected.tolist()
     assert max(map(abs, expected)) > 20  # units, not deviations
 
@@ -65,7 +65,7 @@ def test_without_a_file_they_are_printed(trained, new, monkeypatch, capsys):
 def test_json_has_everything_and_nothing_else(trained, new, tmp_path, monkeypatch, capsys):
     assert fedmgda(monkeypatch, trained / "classes", new, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["num_rows"], found["classes"], found["notes"]) == (2, ["no", "yes"], [])
+    assert (found["num_rows"], found["classes"], len(found["notes"])) == (2, ["no", "yes"], 1)
     assert len(found["predictions"]) == len(found["probabilities"]) == 2
     place = tmp_path / "scored.csv"
     assert fedmgda(monkeypatch, trained / "values", new, "-o", place, "--json") == 0
@@ -83,6 +83,28 @@ def test_a_category_nobody_knows_is_a_note(tmp_path, monkeypatch, capsys):
     (tmp_path / "new.csv").write_text("x,kind\n1,u\n2,q\n")
     assert fedmgda(monkeypatch, tmp_path / "run", tmp_path / "new.csv") == 0
     assert "'kind' (1 row)" in " ".join(capsys.readouterr().err.split())
+
+
+def test_numbers_that_miss_or_lie_far_outside_are_counted(trained, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "new.csv"
+    path.write_text("age,income\n0.5,1\n-1,\n1e6,na\n-1e6,1e9\n")
+    assert fedmgda(monkeypatch, trained / "classes", path) == 0
+    notes = " ".join(capsys.readouterr().err.split()).split("Note: ")[1:]
+    missing, outside = (note.strip() for note in notes)
+    assert missing == (
+        "In new.csv the mean of the training rows stands in for missing numbers: 'income' (2 rows)."
+    )
+    assert outside == (
+        "Numbers of new.csv more than 5 deviations from the mean of the training rows count as 5 "
+        "deviations from it: 'age' (2 rows), 'income' (1 row)."
+    )
+
+
+def test_names_in_another_case_are_told(trained, tmp_path, monkeypatch, capsys):
+    path = tmp_path / "new.csv"
+    path.write_text("AGE,INCOME\n0.5,1\n")
+    assert fedmgda(monkeypatch, trained / "classes", path) == 3
+    assert "'AGE' differs in upper and lower case" in " ".join(capsys.readouterr().err.split())
 
 
 @pytest.mark.parametrize(

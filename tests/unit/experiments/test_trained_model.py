@@ -118,10 +118,10 @@ def test_an_answer_depends_on_its_row_alone(runs, order, columns):
 def test_it_needs_neither_the_training_file_nor_what_it_lay_beside(runs, tmp_path):
     table, path = runs["classes"]
     new = held_back(table, range(7), tmp_path / "new.csv")
-    before = open_run(path).model().probabilities(new)
+    before = open_run(path).model().score(new).probabilities
     moved = table.rename(table.with_suffix(".gone"))
     try:
-        assert np.array_equal(open_run(path).model().probabilities(new), before)
+        assert np.array_equal(open_run(path).model().score(new).probabilities, before)
     finally:
         moved.rename(table)
 
@@ -137,8 +137,11 @@ def test_numbers_in_python_and_texts_in_a_file_are_the_same_rows(runs):
         {"age": "41", "ward": "C", "höhe": "1000000"},
         {"age": "NA", "ward": "", "höhe": "1000001.5"},
     ]
-    assert np.array_equal(model.probabilities(typed), model.probabilities(texts))
-    assert model.predict(typed).tolist() == model.predict(texts).tolist()
+    found, same = model.score(typed), model.score(texts)
+    assert np.array_equal(found.probabilities, same.probabilities)
+    assert found.predictions.tolist() == same.predictions.tolist()
+    with pytest.warns(UserWarning, match=r"stands in for missing numbers: 'age' \(1 row\)"):
+        model.predict(typed)
 
 
 def test_an_unknown_category_is_zero_in_all_and_counted(runs):
@@ -177,7 +180,7 @@ def test_rows_that_do_not_fit_are_refused_in_one_sentence(runs, rows, message):
 def test_a_regression_has_no_probabilities(runs, tmp_path):
     table, path = runs["values"]
     with pytest.raises(DataError, match="predicts numbers, which have no probabilities"):
-        open_run(path).model().probabilities(held_back(table, [0], tmp_path / "new.csv"))
+        open_run(path).model().probabilities(held_back(table, [1], tmp_path / "new.csv"))
 
 
 def test_the_encoder_is_one_of_the_results_and_damage_to_it_is_seen(runs, tmp_path):

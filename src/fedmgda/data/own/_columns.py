@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from fedmgda._types import Indices
 
 __all__ = ["RawColumn", "RawTable", "read_columns"]
 
@@ -44,6 +46,15 @@ class RawTable:
     def place(self, index: int) -> str:
         """Return where a row stands, for messages."""
         return f"row {self.rows[index]} of {self.name if self.files is None else self.files[index]}"
+
+    def kept(self, rows: Indices) -> RawTable:
+        """Return some rows of the table, which know where they stand in the whole."""
+        columns = {
+            name: column[rows] if isinstance(column, np.ndarray) else [column[row] for row in rows]
+            for name, column in self.columns.items()
+        }
+        files = None if self.files is None else self.files[rows]
+        return replace(self, columns=columns, rows=self.rows[rows], files=files)
 
 
 def read_columns(path: Path) -> RawTable:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda._errors import DataError
-from fedmgda._text import listed
+from fedmgda.data.own._new_rows import lacking_columns, notes_on_new_rows
 from fedmgda.data.own._values import Column, missing_rows, numbers_of, shown, texts_of
 
 if TYPE_CHECKING:
@@ -150,17 +150,9 @@ class Encoder:
         """
         lacking = [about.name for about in self.columns or () if about.name not in table.columns]
         if lacking:
-            more = f" and {len(lacking) - 1} more" if len(lacking) > 1 else ""
-            raise DataError(
-                f"{table.name} has no column {lacking[0]!r}{more}; the model was trained with it."
-            )
+            raise DataError(lacking_columns(table, lacking))
         columns = tuple(_read(table, about) for about in self.columns or ())
-        unknown = {
-            about.name: int(np.count_nonzero(column.values < 0))
-            for about, column in zip(self.columns or (), columns, strict=True)
-            if about.categories is not None
-        }
-        return columns, _unknown_notes(table, {k: v for k, v in unknown.items() if v})
+        return columns, notes_on_new_rows(self, table, columns)
 
     def _standardized(self, about: EncodedColumn, values: NDArray[Any]) -> NDArray[np.float64]:
         scaled = np.nan_to_num((values - about.mean) / (about.scale or np.inf), nan=0.0)
@@ -192,18 +184,3 @@ def _read(table: RawTable, about: EncodedColumn) -> Column:
     texts = [MISSING if gone else text for text, gone in zip(texts_of(raw), missing, strict=True)]
     codes = np.array([places.get(text, -1) for text in texts], dtype=np.int64)
     return Column(name=about.name, values=codes, categories=about.categories, num_missing=count)
-
-
-def _unknown_notes(table: RawTable, unknown: dict[str, int]) -> tuple[str, ...]:
-    """Return one sentence about categories that the model does not know."""
-    if not unknown:
-        return ()
-    columns = listed(
-        f"{shown(name)!r} ({count} row{'' if count == 1 else 's'})"
-        for name, count in unknown.items()
-    )
-    note = (
-        f"Of the {len(table.rows)} rows of {table.name} some have a category that was rare or "
-        f"absent in training and counts as none of those the model knows: {columns}."
-    )
-    return (note,)

@@ -41,6 +41,7 @@ class Table:
             category of the table a feature; "guarded" also clips and leaves rare categories out.
         left_out: The columns that are no features: ids, dates, constants and empty ones.
         doubtful: Features that a user should look at.
+        row_notes: Sentences about rows of the file that are not among the n.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Table:
     encoding: Encoding = "plain"
     left_out: tuple[ColumnFacts, ...] = ()
     doubtful: tuple[ColumnFacts, ...] = ()
+    row_notes: tuple[str, ...] = ()
 
     @property
     def num_classes(self) -> int | None:

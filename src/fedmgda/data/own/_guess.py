@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from fedmgda.data.own._codes import are_codes
 from fedmgda.data.own._values import missing_rows, parse_numbers, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
+
+    from numpy.typing import NDArray
 
     from fedmgda.data.own._columns import RawTable
     from fedmgda.data.own._inspect import ColumnFacts
@@ -26,9 +29,9 @@ _CLIENTS = (
     "school", "college", "university", "company", "firm", "plant", "factory", "farm", "plot",
     "station", "device", "sensor", "machine", "user", "household", "family", "patient", "subject",
     "customer", "member", "carrier", "airline", "department", "dept", "team", "neighborhood",
-    "neighbourhood", "quarter", "precinct", "city", "town", "village", "municipality", "lea",
-    "district", "county", "province", "state", "country", "nation", "region", "continent", "zone",
-    "location", "island", "group",
+    "neighbourhood", "quarter", "precinct", "city", "town", "village", "commune", "parish",
+    "municipality", "lea", "district", "county", "province", "state", "country", "nation", "region",
+    "continent", "zone", "location", "island", "group",
 )  # fmt: skip
 _WHOLE_TARGETS = ("target", "label", "class", "y", "outcome", "response", "result", "status")
 _TARGETS = (
@@ -36,6 +39,7 @@ _TARGETS = (
     "death", "dead", "died", "species", "price", "choice", "expectancy", "wage", "salary", "income",
     "charges", "cost", "revenue", "sales", "rating", "score", "delay",
 )  # fmt: skip
+_NO_CODES = ("date", "time", "year", "month", "week", "weekday", "day", "hour", "minute", "age")
 _NO_TARGETS = (
     "id", "date", "time", "year", "month", "day", "lat", "latitude", "lon", "long", "longitude",
     "name", "student", "person", *_CLIENTS,
@@ -72,17 +76,19 @@ def group_sizes(raw: RawTable, name: str) -> Counter[str]:
 def guess_client(raw: RawTable, facts: Sequence[ColumnFacts]) -> Guess:
     """Guess the column that says whose a row is.
 
-    It has no missing value, and nine rows in ten belong to groups of ten rows or more, of which
-    there are at least two. Among those one whose name says so is taken, of several the one that
-    names the smaller kind of place or person; else the categories with most groups that are not
-    named like a target, which is unsure.
+    At most half of its values are missing, and nine in ten of the others belong to groups of ten
+    rows or more, of which there are at least two. Among those one whose name says so is taken, of
+    several the one that names the smaller kind of place or person; else the categories or codes
+    with most groups that are not named like a target, which is unsure.
     """
+    codes = _code_columns(raw, facts)
     named, others = [], []
     for fact in facts:
         rank = _rank(fact.name, _CLIENTS)
-        if fact.kind in {"date", "constant", "empty"} or fact.num_missing:
+        if fact.kind in {"date", "constant", "empty"} or _misses_most(raw, fact):
             continue
-        if rank is None and (fact.kind != "category" or _target_rank(fact.name) is not None):
+        kinds = fact.kind == "category" or fact.name in codes
+        if rank is None and not (kinds and _target_rank(fact.name) is None):
             continue
         sizes = group_sizes(raw, fact.name)
         if not _has_groups(raw, fact, sizes):
@@ -96,16 +102,18 @@ def guess_client(raw: RawTable, facts: Sequence[ColumnFacts]) -> Guess:
     return _first(names, why, sure=bool(named))
 
 
-def guess_target(facts: Sequence[ColumnFacts], taken: Collection[str]) -> Guess:
+def guess_target(raw: RawTable, facts: Sequence[ColumnFacts], taken: Collection[str]) -> Guess:
     """Guess the column to predict: one whose name says so, else the last, which is unsure.
 
-    Ids, dates, constants and columns with missing values are none; nor is what is `taken`. Places
-    and times come last.
+    Ids, codes, dates, constants and columns that miss more than half of their values are none; nor
+    is what is `taken`. Places and times come last.
     """
+    taken = {*taken, *_code_columns(raw, facts)}
     fit = [
         fact.name
         for fact in facts
-        if fact.kind in {"number", "category"} and not fact.num_missing and fact.name not in taken
+        if fact.kind in {"number", "category"} and fact.num_distinct > 1
+        if not _misses_most(raw, fact) and fact.name not in taken
     ]
     ranks = {name: _target_rank(name) for name in reversed(fit)}
     names = sorted((name for name in ranks if ranks[name] is not None), key=lambda n: ranks[n] or 0)
@@ -113,6 +121,25 @@ def guess_target(facts: Sequence[ColumnFacts], taken: Collection[str]) -> Guess:
     rest.sort(key=lambda name: _rank(name, _NO_TARGETS) is not None)
     why = "is named like one" if names else "is the last column that could be one"
     return _first([*names, *rest], why, sure=bool(names))
+
+
+def _misses_most(raw: RawTable, fact: ColumnFacts) -> bool:
+    return 2 * fact.num_missing > len(raw.rows)
+
+
+def _code_columns(raw: RawTable, facts: Sequence[ColumnFacts]) -> set[str]:
+    """Return the columns of numbers that look like codes and are not called otherwise."""
+    return {
+        fact.name
+        for fact in facts
+        if fact.kind == "number" and are_codes(_known_numbers(raw, fact))
+        if _target_rank(fact.name) is None and _rank(fact.name, _NO_CODES) is None
+    }
+
+
+def _known_numbers(raw: RawTable, fact: ColumnFacts) -> NDArray[np.float64]:
+    numbers = parse_numbers(raw.columns[fact.name])[0]
+    return numbers[np.isfinite(numbers)]
 
 
 def _target_rank(name: str) -> int | None:
@@ -131,7 +158,7 @@ def _first(names: Sequence[str], why: str, *, sure: bool) -> Guess:
 
 def _has_groups(raw: RawTable, fact: ColumnFacts, sizes: Counter[str]) -> bool:
     if fact.kind == "number":
-        numbers = parse_numbers(raw.columns[fact.name])[0]
+        numbers = _known_numbers(raw, fact)
         if not np.all(numbers == np.rint(numbers)):
             return False
     large = [size for size in sizes.values() if size >= _ENOUGH_ROWS]

@@ -12,6 +12,7 @@ from fedmgda._errors import DataError, SpecError
 from fedmgda._text import did_you_mean, listed, nearest_names
 from fedmgda.data.own._columns import read_columns
 from fedmgda.data.own._encoding import Table
+from fedmgda.data.own._incomplete import leave_out_incomplete
 from fedmgda.data.own._inspect import inspect_column
 from fedmgda.data.own._values import (
     classes_of,
@@ -55,7 +56,8 @@ class TableSettings:
         ignore: Columns to leave out of these others.
         task: By default a target of texts, or of at most 20 different whole numbers, is
             classified, and any other number is regressed on (`federate` standardises it).
-        encoding: How columns become features. "guarded" takes neither ids nor dates for features.
+        encoding: How columns become features. "guarded" takes neither ids nor dates for features,
+            and leaves out rows without a target or a client unless these are more than half.
         min_rows: Clients with fewer rows will be left out; None refuses those with fewer than 3.
     """
 
@@ -108,6 +110,9 @@ def make_table(raw: RawTable, settings: TableSettings) -> Table:
     """
     target, client = settings.target, settings.client
     roles = _check_roles(raw, settings)
+    row_notes: tuple[str, ...] = ()
+    if settings.encoding == "guarded":
+        raw, row_notes = leave_out_incomplete(raw, target, client)
     targets, class_names = _targets(raw, settings)
     chosen, left_out, doubtful = _choose(raw, settings, roles)
     groups, group_names = (None, None) if client is None else _groups(raw, client, settings)
@@ -122,6 +127,7 @@ def make_table(raw: RawTable, settings: TableSettings) -> Table:
         encoding=settings.encoding,
         left_out=left_out,
         doubtful=doubtful,
+        row_notes=row_notes,
     )
 
 

@@ -47,7 +47,7 @@ def _has_many(table: Table, column: Column) -> bool:
 
 def guarded_notes(table: Table) -> tuple[str, ...]:
     """Return a sentence for each kind of thing, however many columns it is about."""
-    notes = []
+    notes = list(table.row_notes)
     if table.left_out:
         columns = [f"{shown(facts.name)!r} {facts.why}" for facts in table.left_out]
         notes.append(
