@@ -48,7 +48,7 @@ def settled(text: str) -> str:
 
 def main(picture: Path, command: list[str]) -> None:
     """Write the picture of the last screen."""
-    shown = settled(printed(command)).split("\n")[-HEIGHT + 1 :]
+    shown = settled(printed(command)).split("\n")[-HEIGHT:]
     console = Console(record=True, width=WIDTH, file=open(os.devnull, "w"))  # noqa: SIM115, PTH123
     console.print(Text(f"$ {shlex.join(command)}", style="bold"))
     console.print(Text.from_ansi("\n".join(shown)))

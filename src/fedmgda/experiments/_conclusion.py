@@ -22,8 +22,8 @@ _BUT = (
     "chance of the test rows)"
 )
 _NO_MORE = (
-    "no more clients are worse off than {what} than chance would make: {count} of {known}, about "
-    "{chance} by chance"
+    "{count} of {known} {clients} {are} worse off than {what}, as the chance of the test rows alone "
+    "may make it (about {chance}, seldom more than {most})"
 )
 _NOBODY = "no client is worse off than {what} beyond the chance of the test rows"
 
@@ -65,6 +65,7 @@ def _about_clients(other: Against) -> str:
         clients="client" if known == 1 else "clients",
         are="is" if other.worse == 1 else "are",
         what=what,
+        most=f"{other.worse_by_chance_95:.0f}",
         chance=f"{chance:.1f}" if _ROUNDED_TO_NOTHING <= chance < _FEW else f"{chance:.0f}",
     )
 

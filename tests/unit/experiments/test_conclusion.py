@@ -44,8 +44,8 @@ def verdict(outcome="learned", headline="It learned: test loss 0.3."):
         (
             against(worse=2, chance=1.04, chance_95=3.0),
             (
-                "It learned; no more clients are worse off than alone than chance would make: 2 of "
-                "25, about 1.0 by chance."
+                "It learned; 2 of 25 clients are worse off than alone, as the chance of the test "
+                "rows alone may make it (about 1.0, seldom more than 3)."
             ),
         ),
         (
