@@ -22,8 +22,8 @@ _BUT = (
     "chance of the test rows)"
 )
 _NO_MORE = (
-    "{count} of {known} {clients} {are} worse off than {what}, as the chance of the test rows alone "
-    "may make it (about {chance}, seldom more than {most})"
+    "{count} of {known} {clients} {are} worse off than {what}, as the chance of the test rows "
+    "alone may make it (about {chance}, seldom more than {most})"
 )
 _NOBODY = "no client is worse off than {what} beyond the chance of the test rows"
 
