@@ -17,6 +17,7 @@ from fedmgda._files import write_file
 from fedmgda._text import listed
 from fedmgda.cli._console import err, out, say
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
+from fedmgda.cli._places import check_place
 from fedmgda.data import read_raw, texts_of
 from fedmgda.experiments import open_run
 
@@ -70,10 +71,12 @@ def predict(
 
 
 def _check_place(scored: Path, table: Path) -> None:
-    if scored.suffix.lower() != ".csv":
-        raise SpecError(f"The file to write must end in .csv, got {str(scored)!r}.")
-    if scored.exists() and table.exists() and scored.samefile(table):
-        raise SpecError(f"{scored} holds the rows themselves; choose another place for --out.")
+    check_place(scored, "--out", suffix=".csv")
+    # Of a folder every file is a client, and a new one would be too.
+    among = table.is_dir() and scored.parent.exists() and scored.parent.samefile(table)
+    if among or (scored.exists() and table.exists() and scored.samefile(table)):
+        holds = "lies among" if among else "holds"
+        raise SpecError(f"{scored} {holds} the rows themselves; choose another place for --out.")
 
 
 def _csv(raw: RawTable, scores: Scores) -> str:
