@@ -14,11 +14,11 @@ from rich.markup import escape
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda._files import write_file
-from fedmgda._text import listed
+from fedmgda._text import counted, listed
 from fedmgda.cli._console import err, out, say
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._places import check_place
-from fedmgda.data import read_raw, texts_of
+from fedmgda.data import read_raw, shown, texts_of
 from fedmgda.experiments import open_run
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def predict(
         found = _as_json(scores, rows=scored is None)
         typer.echo(json.dumps(found if scored is None else {**found, "out": str(scored)}, indent=2))
     elif scored is None:
-        typer.echo(_csv(raw, scores), nl=False)
+        typer.echo(_csv(raw, scores), nl=False, color=True)  # or escapes in cells would be lost
     else:
         target = model.encoder.target
         say(out, escape(f"{_in_short(scores, target)} Written to {scored}"))
@@ -133,9 +133,10 @@ def _as_json(scores: Scores, *, rows: bool) -> dict[str, Any]:
 
 def _in_short(scores: Scores, target: str | None) -> str:
     values = scores.predictions
+    rows = counted(len(values), "row")
     if scores.class_names is None:
         low, high = float(values.min()), float(values.max())
-        return f"{len(values)} rows: {target!r} from {low:.6g} to {high:.6g}."
+        return f"{rows}: {target!r} from {low:.6g} to {high:.6g}."
     counts = Counter(values.tolist()).most_common()
-    shares = listed([f"{name} in {count}" for name, count in counts])
-    return f"{len(values)} rows: {target!r} is {shares}."
+    shares = listed([f"{shown(name)} in {count}" for name, count in counts])
+    return f"{rows}: {target!r} is {shares}."
