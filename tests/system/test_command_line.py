@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -282,3 +283,14 @@ def test_importing_the_package_is_quick_and_light(tmp_path):
     assert second == "[]"
     # Not a benchmark: the import alone is a few milliseconds, NumPy included a tenth of a second.
     assert float(first.split()[0]) < 0.3
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("run", "spec.toml", "--dry-run")])
+def test_a_full_disk_behind_standard_output_is_one_sentence(spec, arguments):
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        result = subprocess.run(
+            [sys.executable, "-m", "fedmgda", *arguments],
+            cwd=spec.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert result.returncode == 4
+    assert result.stderr == "Error: What is printed cannot be written: No space left on device.\n"

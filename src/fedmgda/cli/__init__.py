@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 __all__ = ["main"]
@@ -19,4 +20,11 @@ def main() -> None:
             "install it with: pip install 'fedmgda[sim]'.\n"
         )
         sys.exit(7)
-    sys.exit(run_app())
+    code = run_app()
+    try:
+        sys.stdout.flush()
+    except OSError:
+        # It has been said, or nobody listens; Python would try once more, and complain of itself.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = code or 4
+    sys.exit(code)

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 import fedmgda
 from fedmgda._entry import is_entry
-from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda._errors import FedmgdaError, SpecError, StoreError
 from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, out, say
 from fedmgda.cli._data import data_app
@@ -91,6 +91,11 @@ def run_app() -> int:
         return stop.exit_code
     except (KeyboardInterrupt, typer.Abort):
         return 130
+    except OSError as error:
+        if error.filename is not None:
+            raise  # not what is printed but a file, which should have had a sentence of its own
+        say(err, f"[bold red]Error:[/] What is printed cannot be written: {error.strerror}.")
+        return StoreError.exit_code
     except Exception as error:
         if type(error).__module__.split(".")[0] not in {"click", "typer"}:
             raise

@@ -12,6 +12,7 @@ from rich.markup import escape
 from fedmgda._files import write_file
 from fedmgda.cli._compare_screen import show_comparison
 from fedmgda.cli._console import err, out, say
+from fedmgda.cli._places import check_place
 from fedmgda.experiments import compare_runs, comparison_csv, to_json
 
 __all__ = ["compare", "report_comparison"]
@@ -61,6 +62,8 @@ def report_comparison(
         as_json: Whether nothing but the comparison is printed, as JSON.
         scorer: A run whose model may be used next, on new rows.
     """
+    if table is not None:
+        check_place(table, "--csv")
     found = compare_runs(runs, metric=metric, against=against)
     if table is not None:
         write_file(table, comparison_csv(found).encode())

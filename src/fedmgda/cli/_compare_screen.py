@@ -49,9 +49,11 @@ def show_comparison(
         named: Whether the metric is not the one that would be taken anyway.
     """
     other = most_telling(found.against)
-    losing = sorted((c for c in other.clients if c.gain < 0), key=lambda c: (c.gain, c.client))
+    # By place: two names can look alike once what cannot be printed has been replaced.
+    losing = [place for place, client in enumerate(other.clients) if client.gain < 0]
+    losing.sort(key=lambda place: (other.clients[place].gain, other.clients[place].client))
     again = f"{command} --metric {found.metric}" if named else command
-    above: list[RenderableType] = [Text.from_markup(_title(found)), _totals(found)]
+    above: list[RenderableType] = [Text.from_markup(_title(found), emoji=False), _totals(found)]
     above += [wrapped(line, out) for line in _remarks(found, other, command)]
     below = [wrapped(f"Every client, with intervals: {again} --csv FILE", out)]
     if scorer is not None:
@@ -61,7 +63,8 @@ def show_comparison(
     taken = sum(len(out.render_lines(part)) for part in (*above, *below))
     room = _LINES - 2 - taken  # the heading and the names of the columns
     shown = losing[: min(_WORST, max(_FEWEST, room))]
-    middle: list[RenderableType] = [Text.from_markup(_heading(other, len(shown), len(losing)))]
+    heading = _heading(other, len(shown), len(losing))
+    middle: list[RenderableType] = [Text.from_markup(heading, emoji=False)]
     middle += [_losers(found, other, shown)] if shown else []
     for part in (*above, *middle, *below):
         out.print(part, soft_wrap=isinstance(part, Text))
@@ -145,22 +148,21 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
             yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
 
 
-def _losers(found: Comparison, other: Against, shown: Sequence[ClientGain]) -> Table:
-    ours = dict(zip(found.clients, found.runs[0].clients, strict=True))
+def _losers(found: Comparison, other: Against, shown: Sequence[int]) -> Table:
     theirs = next(run for run in found.runs if run.name == other.name)
-    values = dict(zip(found.clients, theirs.clients, strict=True))
     table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("client", no_wrap=True, max_width=_NAME)
     heads = (_end_of(name, _HEAD) for name in (found.runs[0].name, other.name))
     for name in ("rows", *heads, "gain", "95 %", "p"):
         table.add_column(escape(name), justify="right", no_wrap=True)
-    for client in shown:
+    for place in shown:
+        client = other.clients[place]
         sure = "[bold red]" if client.beyond_chance == "worse" else ""
         table.add_row(
             escape(client.client),
             str(client.rows),
-            _number(found, ours[client.client]),
-            _number(found, values[client.client]),
+            _number(found, found.runs[0].clients[place]),
+            _number(found, theirs.clients[place]),
             f"{sure}{_signed(found, client.gain)}",
             _interval(found, client),
             f"{sure}{client.p_worse:.3f}",

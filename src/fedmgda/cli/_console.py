@@ -10,10 +10,10 @@ from rich.text import Text
 
 __all__ = ["err", "out", "say"]
 
-out = Console(highlight=False)
+out = Console(highlight=False, emoji=False)
 """Results, on standard output: what a pipe should get."""
 
-err = Console(stderr=True, highlight=False)
+err = Console(stderr=True, highlight=False, emoji=False)
 """Progress, notes and errors, on standard error."""
 
 
@@ -31,7 +31,7 @@ def say(console: Console, text: str, *, wrap: bool = False) -> None:
     if not console.is_terminal and not wrap:
         console.print(text, soft_wrap=True)
         return
-    for paragraph in Text.from_markup(text).split("\n", allow_blank=True):
+    for paragraph in Text.from_markup(text, emoji=False).split("\n", allow_blank=True):
         for line in paragraph.divide(_line_starts(paragraph.plain, console.width)):
             line.rstrip()
             console.print(line, soft_wrap=True)

@@ -12,6 +12,7 @@ from rich.table import Table
 from fedmgda._errors import StoreError
 from fedmgda._files import RefusedWriteError, write_file
 from fedmgda.cli._console import out
+from fedmgda.cli._places import check_place
 from fedmgda.experiments import propose_spec
 
 __all__ = ["init"]
@@ -33,7 +34,8 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Write over a spec that exists.")] = False,
 ) -> None:
     """Look at a file of your own and write a spec for it."""
-    place = spec or Path(file.resolve().name).with_suffix(".toml")
+    place = spec or Path(file.resolve().name or "root").with_suffix(".toml")
+    check_place(place, "--out", suffix=".toml")
     if place.exists() and not force:
         raise StoreError(f"{place} exists; choose another --out, or write over it with --force.")
     found = propose_spec(file, client=client, target=target)

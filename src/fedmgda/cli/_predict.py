@@ -14,10 +14,11 @@ from rich.markup import escape
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda._files import write_file
-from fedmgda._text import listed
+from fedmgda._text import counted, listed
 from fedmgda.cli._console import err, out, say
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
-from fedmgda.data import read_raw, texts_of
+from fedmgda.cli._places import check_place
+from fedmgda.data import read_raw, shown, texts_of
 from fedmgda.experiments import open_run
 
 if TYPE_CHECKING:
@@ -63,17 +64,19 @@ def predict(
         found = _as_json(scores, rows=scored is None)
         typer.echo(json.dumps(found if scored is None else {**found, "out": str(scored)}, indent=2))
     elif scored is None:
-        typer.echo(_csv(raw, scores), nl=False)
+        typer.echo(_csv(raw, scores), nl=False, color=True)  # or escapes in cells would be lost
     else:
         target = model.encoder.target
         say(out, escape(f"{_in_short(scores, target)} Written to {scored}"))
 
 
 def _check_place(scored: Path, table: Path) -> None:
-    if scored.suffix.lower() != ".csv":
-        raise SpecError(f"The file to write must end in .csv, got {str(scored)!r}.")
-    if scored.exists() and table.exists() and scored.samefile(table):
-        raise SpecError(f"{scored} holds the rows themselves; choose another place for --out.")
+    check_place(scored, "--out", suffix=".csv")
+    # Of a folder every file is a client, and a new one would be too.
+    among = table.is_dir() and scored.parent.exists() and scored.parent.samefile(table)
+    if among or (scored.exists() and table.exists() and scored.samefile(table)):
+        holds = "lies among" if among else "holds"
+        raise SpecError(f"{scored} {holds} the rows themselves; choose another place for --out.")
 
 
 def _csv(raw: RawTable, scores: Scores) -> str:
@@ -130,9 +133,10 @@ def _as_json(scores: Scores, *, rows: bool) -> dict[str, Any]:
 
 def _in_short(scores: Scores, target: str | None) -> str:
     values = scores.predictions
+    rows = counted(len(values), "row")
     if scores.class_names is None:
         low, high = float(values.min()), float(values.max())
-        return f"{len(values)} rows: {target!r} from {low:.6g} to {high:.6g}."
+        return f"{rows}: {target!r} from {low:.6g} to {high:.6g}."
     counts = Counter(values.tolist()).most_common()
-    shares = listed([f"{name} in {count}" for name, count in counts])
-    return f"{len(values)} rows: {target!r} is {shares}."
+    shares = listed([f"{shown(name)} in {count}" for name, count in counts])
+    return f"{rows}: {target!r} is {shares}."

@@ -103,7 +103,10 @@ def _natural(
 ) -> list[Indices]:
     del settings, rng  # who holds what is given
     if source.groups is None:
-        raise SpecError("data.partition = 'natural' needs data that names its clients.")
+        raise SpecError(
+            "data.partition = 'natural' needs data that names its clients, and this does not; add "
+            "them, or set data.partition to 'iid'."
+        )
     return natural_partition(source.groups)
 
 

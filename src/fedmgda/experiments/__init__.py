@@ -12,6 +12,7 @@ from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
+from fedmgda.experiments._folder_files import is_file_of_run
 from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
@@ -89,6 +90,7 @@ __all__ = [
     "demo_table",
     "execute",
     "inert_decay",
+    "is_file_of_run",
     "known_ids",
     "merged",
     "most_telling",

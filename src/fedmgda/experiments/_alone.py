@@ -21,7 +21,7 @@ from fedmgda.experiments._measure import client_results, evaluation_row, summari
 from fedmgda.experiments._progress import Progress, going_on, start_params
 from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, predictions_bytes
-from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._scores import check_metrics_of_task, with_metrics
 from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._validation import check_validation, validation_score
 from fedmgda.federation import (
@@ -64,6 +64,7 @@ class _Alone:
 
     def __init__(self, folder: RunFolder, spec: Spec, clients: Clients) -> None:
         check_validation(spec.evaluation, clients.facts, ())
+        check_metrics_of_task(spec.evaluation, clients.facts.num_classes)
         self._folder, self._spec, self._clients = folder, spec, clients
         self._tag, self._saved_at = folder.tag, time.monotonic()
         self._params, self._before, self._told, self.notes = self._start()

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, final
 
 from fedmgda._errors import StoreError
-from fedmgda._files import read_file
+from fedmgda._files import is_there, read_file
 from fedmgda.experiments._json import decode, read_json
-from fedmgda.experiments._records import EVALUATIONS, GRAM, ROUNDS
+from fedmgda.experiments._records import EVALUATIONS, GRAM, ROUNDS, TIMINGS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,7 @@ __all__ = [
     "Done",
     "FileDigest",
     "compare_digest",
+    "is_file_of_run",
     "parse_file",
     "read_digests",
     "read_named",
@@ -75,6 +76,12 @@ class Done:
     format: int
     spec: str
     files: Mapping[str, FileDigest]
+
+
+def is_file_of_run(path: Path) -> bool:
+    """Tell whether a path is that of a file that a run keeps, be it there or not."""
+    is_run = all(is_there(path.parent / name) for name in (SPEC, ENVIRONMENT))
+    return is_run and path.name in {*RESULTS, SPEC, ENVIRONMENT, TIMINGS, DONE, LOCK}
 
 
 def read_named(folder: Path, name: str) -> bytes | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda._text import listed
-from fedmgda.data import group_sizes
+from fedmgda.data import group_sizes, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,9 +81,9 @@ def perhaps_amounts(
 def about_columns(columns: Sequence[ColumnFacts], roles: set[str | None]) -> list[tuple[str, str]]:
     """Name the columns that are left out, are doubtful, or miss values."""
     others = [fact for fact in columns if fact.name not in roles]
-    out = [f"{fact.name} ({fact.kind})" for fact in others if fact.why]
-    doubtful = [f"{fact.name} ({fact.doubt})" for fact in others if fact.doubt]
-    missing = [f"{fact.name} ({fact.num_missing})" for fact in others if fact.num_missing]
+    out = [f"{shown(fact.name)} ({fact.kind})" for fact in others if fact.why]
+    doubtful = [f"{shown(fact.name)} ({fact.doubt})" for fact in others if fact.doubt]
+    missing = [f"{shown(fact.name)} ({fact.num_missing})" for fact in others if fact.num_missing]
     found = {
         "left out": listed(out, 8),
         "look at": listed(doubtful, 3),

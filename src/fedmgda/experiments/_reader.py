@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_part
-from fedmgda.data import Encoder, data_facts, fingerprint
+from fedmgda.data import data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._evidence import Evidence
@@ -47,7 +47,13 @@ from fedmgda.experiments._records import (
     read_rows,
     read_timings,
 )
-from fedmgda.experiments._results import read_clients_csv, read_model, read_predictions
+from fedmgda.experiments._results import (
+    check_owners,
+    read_clients_csv,
+    read_encoder,
+    read_model,
+    read_predictions,
+)
 from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._tag import spec_tag
@@ -61,7 +67,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Vector
-    from fedmgda.data import FederatedData
+    from fedmgda.data import Encoder, FederatedData
     from fedmgda.experiments._folder_files import FileDigest
     from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
     from fedmgda.experiments._verdict import Verdict
@@ -276,13 +282,17 @@ class Run:
         """Return what the trained model says of every test example; None where it was not kept."""
         if not self.finished or PREDICTIONS not in self._digests:
             return None
-        return self._parsed(PREDICTIONS, read_predictions)
+        count = len(self._parsed(PARTITION, partition_sizes)["train"])
+        return self._parsed(
+            PREDICTIONS,
+            lambda content: check_owners(read_predictions(content), count, self.target_sums),
+        )
 
     def encoder(self) -> Encoder | None:
         """Return how rows become features; None where it was not kept."""
         if ENCODER not in self._digests:
             return None
-        return self._parsed(ENCODER, lambda content: decode(Encoder, read_json(content)))
+        return self._parsed(ENCODER, read_encoder)
 
     @property
     def class_names(self) -> tuple[str, ...] | None:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError
-from fedmgda.experiments._json import to_json
+from fedmgda.data import Encoder
+from fedmgda.experiments._json import decode, read_json, to_json
 from fedmgda.experiments._npz import npz_arrays, npz_bytes
 from fedmgda.experiments._rows import ClientResult, RowPredictions
 from fedmgda.values import named_arrays
@@ -25,12 +26,14 @@ if TYPE_CHECKING:
     from fedmgda.values import Predictions, Tensor
 
 __all__ = [
+    "check_owners",
     "clients_csv",
     "encoder_bytes",
     "log_probabilities",
     "model_bytes",
     "predictions_bytes",
     "read_clients_csv",
+    "read_encoder",
     "read_model",
     "read_predictions",
 ]
@@ -41,6 +44,15 @@ _COLUMNS = {
     if f.name != "metrics"
 }
 _ALWAYS = [name for name, about in _COLUMNS.items() if about.default is MISSING]
+_KINDS = {
+    "rows": ("iu", 1),
+    "clients": ("iu", 1),
+    "targets": ("iuf", 1),
+    "predictions": ("iuf", 1),
+    "losses": ("f", 1),
+    "probabilities": ("f", 2),
+}
+_SUMS_OF_VALUES = 3  # count, sum and sum of squares
 _MANY_CLASSES = 32  # of more than these, probabilities are not kept
 
 
@@ -131,12 +143,74 @@ def read_predictions(content: bytes) -> RowPredictions:
         raise ValueError("an array is missing") from error
     if len({array.shape[:1] for array in arrays.values()} | {found.rows.shape}) != 1:
         raise ValueError("its arrays differ in length")
+    _check_numbers(found)
+    return found
+
+
+def _check_numbers(found: RowPredictions) -> None:
+    """Refuse arrays of anything but the numbers that belong there, whoever wrote the file."""
+    for name, (kinds, dimensions) in _KINDS.items():
+        array = getattr(found, name)
+        if array is None:
+            continue
+        if array.dtype.kind not in kinds or array.ndim != dimensions:
+            raise ValueError(f"{name} are no such numbers")
+        if array.dtype.kind in "iu" and array.min(initial=0) < 0:
+            raise ValueError(f"{name} has a number below 0")
+    if (found.targets.dtype.kind == "f") != (found.predictions.dtype.kind == "f"):
+        raise ValueError("targets and predictions are not of one kind")
+
+
+def check_owners(
+    found: RowPredictions, num_clients: int, target_sums: Vector | None
+) -> RowPredictions:
+    """Return predictions that fit the clients and the classes of their run.
+
+    Args:
+        found: The predictions.
+        num_clients: The number of clients.
+        target_sums: As `ClientFacts` has them; None where not known.
+
+    Raises:
+        ValueError: If they do not.
+    """
+    if found.clients.max(initial=-1) >= num_clients:
+        raise ValueError(f"it names clients beyond the {num_clients} of the run")
+    if target_sums is not None:
+        values = found.targets.dtype.kind == "f"
+        if values and len(target_sums) != _SUMS_OF_VALUES:
+            raise ValueError("its targets are values, and those of the run are classes")
+        if not values and found.targets.max(initial=-1) >= len(target_sums):
+            raise ValueError(f"it names classes beyond the {len(target_sums)} of the run")
     return found
 
 
 def encoder_bytes(encoder: Mapping[str, Any] | None) -> bytes | None:
     """Return `encoder.json`; None where nothing is known of how rows become features."""
     return None if encoder is None else to_json(encoder).encode()
+
+
+def read_encoder(content: bytes) -> Encoder:
+    """Return what `encoder_bytes` made bytes of.
+
+    Raises:
+        ValueError: If it is something else, or no encoder that training could have come to.
+    """
+    found = decode(Encoder, read_json(content))
+    texts = [found.target or "", *(found.class_names or ())]
+    for column in found.columns or ():
+        texts += [column.name, *(column.categories or ())]
+        if column.scale < 0:
+            raise ValueError(f"the scale of {column.name!r} is negative")
+    "".join(texts).encode()  # what is half a character cannot be written into a table
+    names = [column.name for column in found.columns or ()]
+    if len(set(names)) < len(names):
+        raise ValueError("two columns have the same name")
+    if found.columns is not None and not found.num_features:
+        raise ValueError("it has no feature")
+    if found.clip is not None and found.clip <= 0:
+        raise ValueError("clip is not positive")
+    return found
 
 
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:

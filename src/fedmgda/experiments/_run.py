@@ -34,7 +34,7 @@ from fedmgda.experiments._progress import Progress, going_on, start_params
 from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
-from fedmgda.experiments._scores import with_metrics
+from fedmgda.experiments._scores import check_metrics_of_task, with_metrics
 from fedmgda.experiments._sentences import BUFFERS, TOO_LONG_STEPS
 from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
@@ -174,6 +174,7 @@ class _Run:
         self._federation, self._official = federation, official
         self._malicious = known_ids(spec.attack.clients)
         check_validation(spec.evaluation, clients.facts, self._malicious)
+        check_metrics_of_task(spec.evaluation, clients.facts.num_classes)
         self._saved_at = time.monotonic()
         self._tag = folder.tag
         self._server, self._evaluation, self.notes = self._start()

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "answers_of",
     "check_metrics",
+    "check_metrics_of_task",
     "client_metrics",
     "target_scale",
     "wanted_metrics",
@@ -38,10 +39,29 @@ def check_metrics(evaluation: EvaluationSpec) -> None:
     names = evaluation.metrics or ()
     for name in names if isinstance(names, tuple) else ():
         if name not in METRICS:
-            near = did_you_mean(nearest_names(name, METRICS), f"the names are {', '.join(METRICS)}")
-            raise SpecError(f"evaluation.metrics has no {name!r}; {near.rstrip('.')}.")
+            near = did_you_mean(
+                nearest_names(name, METRICS), f"the names are {', '.join(METRICS)}."
+            )
+            raise SpecError(f"evaluation.metrics has no {name!r}; {near}")
     if len(set(names)) < len(names) and isinstance(names, tuple):
         raise SpecError(f"evaluation.metrics names a metric twice, got {', '.join(names)}.")
+
+
+def check_metrics_of_task(evaluation: EvaluationSpec, num_classes: int | None) -> None:
+    """Refuse a metric that is not for what the model predicts; before a round, not after the last.
+
+    Args:
+        evaluation: What a spec asks for.
+        num_classes: None for a regression.
+    """
+    task = "regression" if num_classes is None else "classification"
+    names = evaluation.metrics or ()
+    for name in names if isinstance(names, tuple) else ():
+        if METRICS[name].task != task:
+            those = ", ".join(default_metrics(num_classes))
+            raise SpecError(
+                f"evaluation.metrics has {name!r}, which is not for a {task}; use {those}."
+            )
 
 
 def wanted_metrics(evaluation: EvaluationSpec, said: Answers) -> tuple[str, ...]:
@@ -55,13 +75,7 @@ def wanted_metrics(evaluation: EvaluationSpec, said: Answers) -> tuple[str, ...]
         return ()
     if names == "auto":
         return default_metrics(said.num_classes, probabilities=said.probabilities is not None)
-    task = "regression" if said.num_classes is None else "classification"
-    for name in names:
-        if METRICS[name].task != task:
-            those = ", ".join(default_metrics(said.num_classes))
-            raise SpecError(
-                f"evaluation.metrics has {name!r}, which is not for a {task}; use {those}."
-            )
+    check_metrics_of_task(evaluation, said.num_classes)
     return tuple(names)
 
 

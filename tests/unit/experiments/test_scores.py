@@ -122,7 +122,14 @@ def test_what_is_no_metric_is_refused(metrics, sentence):
 def test_a_metric_of_the_other_task_is_refused(tmp_path):
     with pytest.raises(SpecError, match="has 'rmse', which is not for a classification; use accu"):
         finished_run(tmp_path, evaluation={"metrics": ["rmse"]})
+    assert not (tmp_path / "rounds.jsonl").exists()  # before the first round, not after the last
+    finished_run(tmp_path, evaluation={"metrics": ["auc"]})  # so that the folder is still free
 
 
 def test_a_spec_that_names_no_metric_keeps_its_tag():
     assert small_spec() == small_spec(evaluation={"every": 2})
+
+
+def test_a_misspelt_metric_is_answered_in_one_sentence():
+    with pytest.raises(SpecError, match=r"has no 'acuracy'; did you mean 'accuracy'\?$"):
+        small_spec(evaluation={"metrics": ["acuracy"]})

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
 
+from fedmgda._errors import DataError
+from fedmgda._text import listed
 from fedmgda.data.own._encoder import EncodedColumn, Encoder
 from fedmgda.data.own._statistics import ColumnSchema, Schema, make_encoder, statistics_of
 from fedmgda.data.own._table_notes import guarded_notes, plain_notes
+from fedmgda.data.own._values import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -107,10 +110,16 @@ def encode_table(table: Table, train_rows: Indices) -> NDArray[np.float32]:
 
 
 def encoder_of(table: Table, train_rows: Indices) -> Encoder:
-    """Return how rows of a table become features, after what its training rows say."""
+    """Return how rows of a table become features, after what its training rows say.
+
+    Raises:
+        DataError: If these leave the guarded encoding no feature, or nothing to predict.
+    """
     if table.encoding == "guarded":
         statistics = statistics_of(table.schema, table.columns, table.targets, train_rows)
-        return make_encoder(table.schema, statistics)
+        encoder = make_encoder(table.schema, statistics)
+        _check_something_to_learn(table, encoder)
+        return encoder
     columns = []
     for column in table.columns:
         numbers = column.categories is None
@@ -128,6 +137,20 @@ def encoder_of(table: Table, train_rows: Indices) -> Encoder:
         target_mean=mean,
         target_scale=scale,
     )
+
+
+def _check_something_to_learn(table: Table, encoder: Encoder) -> None:
+    if not encoder.num_features:
+        names = listed(repr(shown(column.name)) for column in table.columns)
+        raise DataError(
+            f"Nothing of {table.name} is left to predict {table.target!r} from: every category of "
+            f"{names} is too rare among the training rows to be a feature; write fewer of them."
+        )
+    if table.class_names is None and not encoder.target_scale:
+        raise DataError(
+            f"The target {table.target!r} of {table.name} is {encoder.target_mean:g} in all "
+            "training rows, or differs by less than can be told; there is nothing to learn."
+        )
 
 
 def _mean_and_scale(values: NDArray[np.float64], train_rows: Indices) -> tuple[float, float]:

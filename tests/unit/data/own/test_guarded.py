@@ -20,6 +20,7 @@ from fedmgda.data import (
     read_raw,
     statistics_of,
 )
+from tables import write_rows
 
 RNG = np.random.default_rng(1)
 ROWS = 120
@@ -149,3 +150,18 @@ def test_clients_that_send_sums_get_the_encoder_of_the_pooled_table(owners):
     )
     assert pooled.encode_targets(table.targets).std() == pytest.approx(1, abs=1e-6)
     assert federated.target_scale == pytest.approx(pooled.target_scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("prices", [["7.5"], ["7.5e-300", "8e-300", "8.5e-300"]])
+def test_a_target_that_does_not_differ_is_refused(tmp_path, prices):
+    rows = [[i % 7, prices[i % len(prices)]] for i in range(80)]
+    table = load(write_rows(tmp_path / "t.csv", ["x", "price"], rows), target="price")
+    with pytest.raises(DataError, match=r"'price' of t.csv is .* there is nothing to learn\.$"):
+        encoder_of(table, np.arange(64))
+
+
+def test_a_table_of_rare_categories_only_is_refused(tmp_path):
+    rows = [[f"k{i // 4}", "ab"[i % 2]] for i in range(4000)]
+    table = load(write_rows(tmp_path / "t.csv", ["kind", "ill"], rows))
+    with pytest.raises(DataError, match=r"to predict 'ill' from: every category of 'kind' is too"):
+        encoder_of(table, np.arange(4000))
