@@ -149,16 +149,18 @@ def read_predictions(content: bytes) -> RowPredictions:
 
 def _check_numbers(found: RowPredictions) -> None:
     """Refuse arrays of anything but the numbers that belong there, whoever wrote the file."""
+    classes = found.predictions.dtype.kind in "iu"
     for name, (kinds, dimensions) in _KINDS.items():
         array = getattr(found, name)
         if array is None:
             continue
         if array.dtype.kind not in kinds or array.ndim != dimensions:
             raise ValueError(f"{name} are no such numbers")
-        if array.dtype.kind in "iu" and array.min(initial=0) < 0:
+        counted = array.dtype.kind in "iu" and (classes or name != "targets")
+        if counted and array.min(initial=0) < 0:
             raise ValueError(f"{name} has a number below 0")
-    if (found.targets.dtype.kind == "f") != (found.predictions.dtype.kind == "f"):
-        raise ValueError("targets and predictions are not of one kind")
+    if classes and found.targets.dtype.kind == "f":
+        raise ValueError("predictions are classes, and targets are not")
 
 
 def check_owners(
@@ -177,9 +179,9 @@ def check_owners(
     if found.clients.max(initial=-1) >= num_clients:
         raise ValueError(f"it names clients beyond the {num_clients} of the run")
     if target_sums is not None:
-        values = found.targets.dtype.kind == "f"
+        values = found.predictions.dtype.kind == "f"
         if values and len(target_sums) != _SUMS_OF_VALUES:
-            raise ValueError("its targets are values, and those of the run are classes")
+            raise ValueError("it predicts values, and the targets of the run are classes")
         if not values and found.targets.max(initial=-1) >= len(target_sums):
             raise ValueError(f"it names classes beyond the {len(target_sums)} of the run")
     return found
