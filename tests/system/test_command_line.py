@@ -294,3 +294,15 @@ def test_a_full_disk_behind_standard_output_is_one_sentence(spec, arguments):
         )  # fmt: skip
     assert result.returncode == 4
     assert result.stderr == "Error: What is printed cannot be written: No space left on device.\n"
+
+
+def test_a_terminal_without_the_script_of_a_name_is_no_fault(tmp_path):
+    rows = [f"{'甲乙'[i % 2]},{i % 7},{['да', 'нет'][i % 2]}" for i in range(80)]
+    (tmp_path / "t.csv").write_text("\n".join(["客户,x,label", *rows]), encoding="utf-8")
+    result = subprocess.run(
+        [sys.executable, "-m", "fedmgda", "init", "t.csv", "--client", "客户"],
+        cwd=tmp_path, capture_output=True, check=False,
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+    )  # fmt: skip
+    assert (result.returncode, result.stderr) == (0, b"")
+    assert rb"\u5ba2" in result.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 
@@ -20,6 +21,9 @@ def main() -> None:
             "install it with: pip install 'fedmgda[sim]'.\n"
         )
         sys.exit(7)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names in any script, whatever it can show
+            stream.reconfigure(errors="backslashreplace")
     code = run_app()
     try:
         sys.stdout.flush()

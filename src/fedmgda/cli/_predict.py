@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path  # noqa: TC003 (read at run time)
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,9 @@ def predict(
         raise DataError(f"There is no table {table}; check its name.")
     raw = read_raw(table)
     scores = model.score(raw)
+    verdict = opened.verdict
+    doubts = () if verdict.good else (f"The verdict on {run}: {verdict.headline}",)
+    scores = replace(scores, notes=(*scores.notes, *doubts))
     for note in scores.notes:
         say(err, f"[yellow]Note:[/] {escape(note)}")
     if scored is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 
 from fedmgda._errors import DataError, MissingDependencyError, SpecError
+from fedmgda._text import counted
 from fedmgda.data import RawTable, raw_rows, read_raw
 from fedmgda.experiments._build import model_factory
 from fedmgda.experiments._code import refuse_code
@@ -102,6 +103,12 @@ class TrainedModel:
         """Return predictions and probabilities together, and what should be known of the rows."""
         features, notes = self._features(rows)
         outputs = self._outputs(features)
+        lost = int(np.count_nonzero(~np.isfinite(outputs).all(axis=1)))
+        if lost:
+            raise DataError(
+                f"The model gives no number for {lost} of {counted(len(outputs), 'row')}: it "
+                "diverged, or they are not like those it was trained on; choose another run."
+            )
         encoder = self.encoder
         classes = encoder.class_names if encoder else None
         if classes is None and (encoder is not None or outputs.shape[1] == 1):
@@ -215,4 +222,4 @@ def _sizes(arrays: Mapping[str, NDArray[Any]], encoder: Encoder | None) -> tuple
 def _layer(name: str) -> list[int | str]:
     # The weight of a layer comes before its bias, and 10 after 9.
     parts = re.split(r"(\d+)", name.replace("bias", "~bias"))
-    return [int(part) if part.isdigit() else part for part in parts]
+    return [int(part) if part.isdecimal() else part for part in parts]

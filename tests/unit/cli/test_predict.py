@@ -5,7 +5,9 @@ import io
 import json
 
 import pytest
+import torch
 
+from fedmgda._errors import DataError
 from fedmgda.cli._app import run_app
 from fedmgda.experiments import RunFolder, Spec, open_run, parse, resolve
 from runs import carry_on, finished_run
@@ -65,7 +67,10 @@ def test_without_a_file_they_are_printed(trained, new, monkeypatch, capsys):
 def test_json_has_everything_and_nothing_else(trained, new, tmp_path, monkeypatch, capsys):
     assert fedmgda(monkeypatch, trained / "classes", new, "--json") == 0
     found = json.loads(capsys.readouterr().out)
-    assert (found["num_rows"], found["classes"], len(found["notes"])) == (2, ["no", "yes"], 1)
+    missing, verdict = found["notes"]
+    assert (found["num_rows"], found["classes"]) == (2, ["no", "yes"])
+    assert "income" in missing
+    assert "It did not learn" in verdict  # in two rounds
     assert len(found["predictions"]) == len(found["probabilities"]) == 2
     place = tmp_path / "scored.csv"
     assert fedmgda(monkeypatch, trained / "values", new, "-o", place, "--json") == 0
@@ -90,7 +95,7 @@ def test_numbers_that_miss_or_lie_far_outside_are_counted(trained, tmp_path, mon
     path.write_text("age,income\n0.5,1\n-1,\n1e6,na\n-1e6,1e9\n")
     assert fedmgda(monkeypatch, trained / "classes", path) == 0
     notes = " ".join(capsys.readouterr().err.split()).split("Note: ")[1:]
-    missing, outside = (note.strip() for note in notes)
+    missing, outside = (note.strip() for note in notes[:2])
     assert missing == (
         "In new.csv the mean of the training rows stands in for missing numbers: 'income' (2 rows)."
     )
@@ -141,7 +146,7 @@ def test_code_is_refused_where_that_is_asked_for(trained, new, monkeypatch):
 
     class Watched:
         def __init__(self, path):
-            self.path = path
+            self.path, self.verdict = path, open_run(path).verdict
 
         def model(self, *, allow_code):
             asked.append(allow_code)
@@ -151,3 +156,21 @@ def test_code_is_refused_where_that_is_asked_for(trained, new, monkeypatch):
     assert fedmgda(monkeypatch, trained / "classes", new, "--no-code") == 0
     assert fedmgda(monkeypatch, trained / "classes", new) == 0
     assert asked == [False, True]
+
+
+def test_a_model_of_no_use_is_not_used_without_a_word(trained, tmp_path, monkeypatch, capsys):
+    data = {"path": str(trained / "classes.csv"), "client": "branch", "target": "left"}
+    clients = {"client_lr": 1e30}
+    finished_run(tmp_path / "run", data=data, model={}, clients=clients)
+    assert not open_run(tmp_path / "run").verdict.good
+    assert fedmgda(monkeypatch, tmp_path / "run", trained / "classes.csv") == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"Note: The verdict on {tmp_path / 'run'}: It diverged" in said
+
+
+def test_what_is_no_number_is_no_class(trained):
+    model = open_run(trained / "classes").model()
+    with torch.no_grad():
+        next(model.module.parameters()).fill_(float("nan"))
+    with pytest.raises(DataError, match="gives no number for 120 of 120 rows"):
+        model.score(trained / "classes.csv")
