@@ -12,7 +12,7 @@ proportion, so that a model is selected among as many.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from fedmgda.data import find_dataset
 from fedmgda.experiments._spec import AttackSpec, RuleSpec, ServerSpec
 from fedmgda.federation import Federation, UniformSampler, cohort_size
 from fedmgda.rules import FedAvg
+from fedmgda.values import WrappedClients
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Matrix, Split, Vector
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import Spec
-    from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation
+    from fedmgda.values import Clients, Cohort, Evaluation
 
 __all__ = [
     "Pooled",
@@ -110,26 +111,15 @@ def pooled_data(data: FederatedData) -> FederatedData:
     )
 
 
-class Pooled:
+@final
+class Pooled(WrappedClients):
     """Clients whose training rows are one client's, and who are evaluated each on its own."""
 
     def __init__(self, clients: Clients, whole: Clients) -> None:
         """Take the clients as they are, and the one that holds everything."""
-        self._clients, self._whole = clients, whole
-        self.num_clients = clients.num_clients
-        self.num_params = clients.num_params
-        self.num_buffers = clients.num_buffers
+        super().__init__(clients)
+        self._whole = whole
         self.path = whole.path
-        self.client_names = clients.client_names
-
-    @property
-    def facts(self) -> ClientFacts:
-        """What else the server may know."""
-        return self._clients.facts
-
-    def initial_params(self) -> Vector:
-        """Return the model to start from."""
-        return self._clients.initial_params()
 
     def train_cohort(
         self,
@@ -154,17 +144,13 @@ class Pooled:
         predictions: bool = False,
     ) -> Evaluation:
         """Evaluate what is trained on as one, and everything else client by client."""
-        clients = self._whole if split == "train" else self._clients
+        clients = self._whole if split == "train" else self.inner
         return clients.evaluate(params, client_ids, split, predictions=predictions)
-
-    def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort:
-        """Return ∇f_i and f_i of each client."""
-        return self._clients.gradients(params, client_ids)
 
     def close(self) -> None:
         """Let the clients go."""
         self._whole.close()
-        self._clients.close()
+        super().close()
 
 
 def refuse_remote(spec: Spec) -> None:

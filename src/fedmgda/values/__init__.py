@@ -22,6 +22,7 @@ from fedmgda.values._cohort import Cohort, Failure, TrainCohort
 from fedmgda.values._evidence import NO_DIRECTION, is_no_direction
 from fedmgda.values._file import FileUpdates
 from fedmgda.values._updates import DenseUpdates, Updates
+from fedmgda.values._wrapped_clients import WrappedClients
 
 __all__ = [
     "NO_DIRECTION",
@@ -39,6 +40,7 @@ __all__ = [
     "TrainCohort",
     "Updates",
     "Weighing",
+    "WrappedClients",
     "aggregate",
     "flat_vector",
     "is_no_direction",
