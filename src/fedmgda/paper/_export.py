@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda.experiments import Environment, EvaluationRow, RoundRow
+    from fedmgda.experiments import Environment, EvaluationRow, ProtectionRow, RoundRow
     from fedmgda.paper._report import Report
     from fedmgda.paper._result import Result
     from fedmgda.paper._setting import Setting
@@ -110,6 +110,20 @@ def _of_round(row: RoundRow) -> dict[str, float | None]:
         "max_lam": None if row.lam is None or not len(row.lam) else float(row.lam.max()),
         "mean_losses_before": known_mean(row.losses_before),
         "mean_local_losses": known_mean(row.local_losses),
+        **_of_protection(row.protection),
+    }
+
+
+def _of_protection(made: ProtectionRow | None) -> dict[str, float | None]:
+    """Return what protection made of a step; columns of nothing, which are left out, without it."""
+    opposed = None if made is None else len(made.opposed[0]) if made.opposed else 0
+    return {
+        "omega": None if made is None else made.omega,
+        "scale": None if made is None else made.scale,  # none in a round that is held
+        "opposed_first": opposed,
+        "overridden": None if made is None else len(made.overridden),
+        "step_norm": None if made is None else made.step_norm,
+        "moved_norm": None if made is None else made.moved_norm,
     }
 
 
