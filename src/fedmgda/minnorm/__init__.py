@@ -12,6 +12,9 @@
 
 from fedmgda.minnorm._blocks import float64_blocks
 from fedmgda.minnorm._certificate import duality_gap
+from fedmgda.minnorm._cone import nearest_in_cone
+from fedmgda.minnorm._cone_certificate import ConeCertificate, cone_certificate
+from fedmgda.minnorm._cone_problem import ConeSolution
 from fedmgda.minnorm._constrained import min_norm_constrained
 from fedmgda.minnorm._gramian import Products, gramian, normalized_gramian
 from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
@@ -20,9 +23,12 @@ from fedmgda.minnorm._solve import min_norm
 from fedmgda.minnorm._sums import euclidean_norm, inner_products, row_norms, weighted_sum
 
 __all__ = [
+    "ConeCertificate",
+    "ConeSolution",
     "MinNormSolution",
     "Products",
     "Status",
+    "cone_certificate",
     "duality_gap",
     "euclidean_norm",
     "float64_blocks",
@@ -30,6 +36,7 @@ __all__ = [
     "inner_products",
     "min_norm",
     "min_norm_constrained",
+    "nearest_in_cone",
     "normalized_gramian",
     "project_onto_box",
     "project_onto_simplex",
