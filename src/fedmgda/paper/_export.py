@@ -34,9 +34,9 @@ def export_study(study: Study, setting: Setting, report: Report, target: Path) -
 
     Of a run, `runs/<name>.json.xz` keeps, as columns, for every round the improved participants,
     the length of the direction, its smallest inner product with an update, the largest weight and
-    the mean losses of the participants, and of protected ones ω, s and the lengths of the step that was
-    proposed and of the one made; for every evaluation the summary over users; and of the
-    last evaluation every user. What belongs to single participants of a round is left out: the run
+    the mean losses of the participants, and of protected ones ω, s and the lengths of the step that
+    was proposed and of the one made; for every evaluation the summary over users; and of the last
+    evaluation every user. What belongs to single participants of a round is left out: the run
     folder has it. The same runs give the same bytes. Runs that are not finished are kept only if
     none is.
 
