@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fedmgda import Cohort
-from fedmgda.federation import Constant, Federation, UniformSampler, initial_state, simulate
+from fedmgda.federation import (
+    Constant,
+    Federation,
+    Protection,
+    UniformSampler,
+    initial_state,
+    simulate,
+)
 from fedmgda.rules import FedMGDA
+from fedmgda.values import Evaluation
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,32 @@ class Quadratics:
             num_examples=np.ones(len(ids)),
             losses=self.losses(params)[ids],
         )
+
+    def train_and_differentiate(self, params, client_ids, round_num):
+        """Train, and bring what protection needs beside."""
+        ids = list(client_ids)
+        return replace(
+            self.train_cohort(params, client_ids, round_num),
+            gradients=(self.curvature * (params - self.anchors[ids])).astype(params.dtype),
+            before=self.losses(params)[ids],
+        )
+
+    def evaluate(self, models, client_ids):
+        ids = list(client_ids)
+        return Evaluation(
+            client_ids=tuple(client_ids),
+            losses=np.array([self.losses(model)[ids] for model in models]),
+            accuracies=np.full((len(models), len(ids)), np.nan),
+            num_examples=np.ones(len(ids)),
+        )
+
+    def protected(self, rule=None, protection=None, **changes):
+        settings = {
+            "train_cohort": self.train_and_differentiate,
+            "losses": self.evaluate,
+            "protection": protection or Protection(),
+        }
+        return self.federation(rule, **(settings | changes))
 
     def federation(self, rule=None, **changes):
         n = len(self.anchors)

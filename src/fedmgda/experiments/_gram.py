@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices, Vector
     from fedmgda.federation import RoundRecord
 
-__all__ = ["gram_bytes", "gram_place", "gram_size", "read_gram"]
+__all__ = ["cone_gram_bytes", "gram_bytes", "gram_place", "gram_size", "read_gram"]
 
 _MOST = 64  # columns that are kept of a matrix
 _MOST_IN_A_STALL = 512  # of a whole one, in the few stalled rounds that keep it
@@ -42,6 +42,21 @@ def gram_bytes(record: RoundRecord, *, whole: bool = False) -> tuple[bytes, int]
     with blas_threads(cohort.updates.num_rows**2 * cohort.updates.num_columns):
         matrix = cohort.updates.gramian()[:, columns]
     return np.ascontiguousarray(matrix, _NUMBER).tobytes(), len(columns)
+
+
+def cone_gram_bytes(record: RoundRecord) -> tuple[bytes, int] | None:
+    """Return the Gram matrix of the unit gradients of a protected round, and its columns.
+
+    Of more than 64 participants it is the columns of those whose λ or v is not 0, as above.
+    """
+    protected = record.protected
+    if protected is None:
+        return None
+    columns = _columns(len(protected.gramian), protected.omega_lam + protected.multipliers)
+    if columns is None:
+        return None
+    matrix = np.ascontiguousarray(protected.gramian[:, columns], _NUMBER)
+    return matrix.tobytes(), len(columns)
 
 
 def gram_place(content: bytes, columns: int, offset: int) -> GramPlace:

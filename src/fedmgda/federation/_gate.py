@@ -99,7 +99,12 @@ def collect(
 
 
 def admit(
-    cohort: Cohort, params: Vector, sampled: tuple[int, ...], num_buffers: int = 0
+    cohort: Cohort,
+    params: Vector,
+    sampled: tuple[int, ...],
+    num_buffers: int = 0,
+    *,
+    gradients: bool = False,
 ) -> tuple[Cohort, tuple[Failure, ...]]:
     """Split a cohort into what a rule may use and what is quarantined for the round, with reasons.
 
@@ -108,6 +113,7 @@ def admit(
         params: The model that was sent, of shape `(d + num_buffers,)`.
         sampled: The clients that were asked.
         num_buffers: How many entries at the tail of the model are float buffers.
+        gradients: Whether a row must also bring its gradient and its loss at w_t.
 
     Returns:
         The cohort of the good rows, and all failures: those the cohort brought and those found
@@ -115,6 +121,8 @@ def admit(
     """
     ids, m = cohort.client_ids, len(cohort.client_ids)
     misfit = _misfit(cohort, params, num_buffers)
+    if gradients:
+        misfit = misfit or _misfit_of_gradients(cohort, params, num_buffers)
     faults = [None] * m if misfit else _faults(cohort)
     reasons = [misfit or _refusal(cohort, row, sampled, faults[row]) for row in range(m)]
     found = tuple(
@@ -143,9 +151,26 @@ def _misfit(cohort: Cohort, params: Vector, num_buffers: int) -> str | None:
     return None if width == num_buffers else f"{width} buffers came back, not {num_buffers}"
 
 
+def _misfit_of_gradients(cohort: Cohort, params: Vector, num_buffers: int) -> str | None:
+    """Say why no row of the cohort can be protected."""
+    if cohort.gradients is None or cohort.before is None:
+        return "no gradient and loss at the received model came back"
+    d, width = len(params) - num_buffers, cohort.gradients.num_columns
+    if cohort.gradients.num_rows and width != d:
+        return f"gradients are of length {width}, not {d}"
+    return None
+
+
 def _faults(cohort: Cohort) -> list[str | None]:
     """Return for each row why its numbers cannot be used."""
     faults = cohort.updates.faults()
+    if cohort.gradients is not None and cohort.before is not None:
+        pairs = zip(cohort.gradients.faults(), cohort.before, strict=True)
+        more = [
+            (reason and reason.replace("the update", "the gradient")) or _bad_loss(float(before))
+            for reason, before in pairs
+        ]
+        faults = [fault or other for fault, other in zip(faults, more, strict=True)]
     if cohort.buffers is None:
         return faults
     return [
@@ -166,9 +191,11 @@ def _refusal(cohort: Cohort, row: int, sampled: tuple[int, ...], fault: str | No
 def _bad_claims(count: float, loss: float) -> str | None:
     if not 0.0 < count <= MAX_EXAMPLES:
         return f"num_examples is {count:g}"
-    if not (np.isfinite(loss) and loss >= 0.0):
-        return f"loss is {loss:g}"
-    return None
+    return _bad_loss(loss)
+
+
+def _bad_loss(loss: float) -> str | None:
+    return None if np.isfinite(loss) and loss >= 0.0 else f"loss is {loss:g}"
 
 
 def _unreadable(reply: object) -> str | None:

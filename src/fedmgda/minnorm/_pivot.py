@@ -123,12 +123,10 @@ def _refined(problem: ConeProblem, y: Vector, tight: NDArray[np.bool_]) -> Vecto
 
 
 def _solved(problem: ConeProblem, index: Indices, goal: Vector) -> Vector:
-    """Solve with the proximal term; a stronger one where rounding left C indefinite."""
+    """Solve Cy = goal on the indexed users, with the proximal term."""
     matrix = problem.cosines[index[:, None], index]
-    proximal = PROXIMAL
-    while proximal < 1.0:
-        try:
-            return np.linalg.solve(matrix + proximal * np.eye(len(index)), goal)
-        except np.linalg.LinAlgError:
-            proximal *= 100.0
-    return np.zeros(len(index))
+    matrix.flat[:: len(index) + 1] += PROXIMAL
+    try:
+        return np.linalg.solve(matrix, goal)
+    except np.linalg.LinAlgError:  # C is no Gram matrix; the certificate says what this is worth
+        return np.zeros(len(index))

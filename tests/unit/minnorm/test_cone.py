@@ -225,6 +225,19 @@ def test_what_no_step_can_give_is_refused_by_its_violation(seed: int, m: int, bo
         assert np.isfinite(solution.multipliers).all()
 
 
+@given(SEEDS, st.integers(1, 8), st.sampled_from([-300, 0, 300]))
+def test_what_is_no_gram_matrix_gets_an_answer_and_its_certificate(
+    seed: int, m: int, power: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, inner = np.ldexp(rng.integers(-2, 3, size=(m, m)) + 0.0, power), rng.normal(size=m)
+    solution = nearest_in_cone(matrix, inner, 0.5)
+    assert np.isfinite(solution.multipliers).all()
+    assert (solution.multipliers >= 0.0).all()
+    certificate = cone_certificate(matrix, inner, 0.5, solution.multipliers)
+    assert (certificate.gap, certificate.violation) == (solution.gap, solution.violation)
+
+
 def test_one_user_has_a_closed_form() -> None:
     solution = nearest_in_cone(np.array([[4.0]]), np.array([-2.0]), 6.0)
     assert solution.multipliers.tolist() == [2.0]
