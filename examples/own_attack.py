@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from fedmgda import Attack
 from fedmgda.attacks import rows_of
+from fedmgda.values import DenseUpdates
 
 if TYPE_CHECKING:
     from fedmgda import Cohort
@@ -44,7 +45,7 @@ class Noise(Attack):
         for row in self.rows(cohort):
             drawn = generator(cohort.client_ids[row]).normal(size=updates.shape[1])
             updates[row] = self.size * drawn
-        return replace(cohort, updates=updates)
+        return replace(cohort, updates=DenseUpdates(updates))
 
     def said_losses(self, client_id: int, before: float, losses: Vector) -> Vector:
         """Return what a malicious client says of its losses under the models that are tried.
