@@ -175,7 +175,8 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     if few:
         have = "has" if few == 1 else "have"
         of = counted(len(found.rows), "client")
-        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows: little is sure of them."
+        each = " a seed" if len(other.seeds) > 1 else ""
+        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows{each}: little is sure of them."
     nothing = sum(math.isnan(client.gain) for client in other.clients)
     if nothing:
         label = METRICS[found.metric].label

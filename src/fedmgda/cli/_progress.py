@@ -65,8 +65,12 @@ def watch_jobs(
     """
     said = set[str]()
     wanted = notes and not quiet
-    # Also of runs that are finished, and say nothing any more.
-    note((text for run in collection.runs for text in run.notes if wanted), said)
+    if wanted:
+        # Also of runs that are finished, and say nothing any more; further seeds split the same
+        # rows in another way, and what differs by that need not be read twice.
+        seed = collection.runs[0].seed
+        note((text for run in collection.runs for text in run.notes if run.seed == seed), said)
+        said.update(text for run in collection.runs for text in run.notes)
     totals = [run.spec.rounds for run in collection.runs]
     # Rounds of some and clients of others are summed up.
     unit = "step" if any(run.spec.baseline == "alone" for run in collection.runs) else "round"
