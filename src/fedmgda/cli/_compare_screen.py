@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from fedmgda.experiments import Against, ClientGain, Comparison
+    from fedmgda.experiments import Against, ClientGain, Comparison, RunScore
 
 __all__ = ["show_comparison"]
 
@@ -127,6 +127,8 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     if len(other.seeds) > 1:
         each = ", ".join(map(str, other.losing_by_seed))
         yield f"Losing against {other.name} in seed {', '.join(map(str, other.seeds))}: {each}."
+    for run in found.runs:
+        yield from _protected(run)
     few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
         have = "has" if few == 1 else "have"
@@ -146,6 +148,17 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
         share = found.positives / max(1, sum(found.rows))
         if share < _RARE and found.metric == "accuracy":
             yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
+
+
+def _protected(run: RunScore) -> Iterator[str]:
+    made = run.protection
+    if made is None:
+        return
+    improved = "" if made.improved is None else f" improved {made.improved:.3g} % of participants,"
+    yield (
+        f"{run.name} is protected:{improved} {made.with_step:.3g} % of rounds with a step, "
+        f"{made.held:.3g} % held, {made.overridden:.3g} % overriding somebody."
+    )
 
 
 def _losers(found: Comparison, other: Against, shown: Sequence[int]) -> Table:
