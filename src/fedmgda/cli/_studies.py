@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import err, out, say
+from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.paper import (
     METRICS,
     SEEN,
@@ -22,6 +21,7 @@ from fedmgda.paper import (
     measured_on,
     preamble,
     primaries_lines,
+    promises_lines,
     reasons_of,
     standing,
 )
@@ -51,7 +51,7 @@ def print_list(setting: Setting, *, measure: bool) -> None:
         if measure:
             say(err, f"Timing {name} ...")
             if problem := calibrate(study, setting):
-                say(err, f"[yellow]Note:[/] {escape(f'{name}: {problem}')}")
+                note([f"{name}: {problem}"])
         state = standing(study, setting)
         amount = f"{state.runs} x {state.rounds // state.runs}"
         shown = (amount, _cost(state), f"{state.finished}/{state.runs}")
@@ -73,7 +73,8 @@ def print_list(setting: Setting, *, measure: bool) -> None:
 def print_report(study: Study, setting: Setting, report: Report) -> None:
     """Show our numbers beside the published ones, and the differences over paired seeds."""
     say(out, f"[bold]{escape(study.title)}[/]")
-    for text in (*preamble(study, setting, report.lines), *primaries_lines(report.primaries)):
+    found = (*primaries_lines(report.primaries), *promises_lines(report.promises))
+    for text in (*preamble(study, setting, report.lines), *found):
         say(out, escape(text), wrap=True)
     # What was fixed beforehand first, the last model second.
     for lines in (report.fixed, report.lines):
