@@ -48,7 +48,7 @@ def watch_run(
                     task = bar.add_task(progress.unit, total=progress.rounds, news="")
                 if progress.row is not None and progress.row.improved is not None:
                     improved = progress.row.improved
-                news = _news(progress.evaluation, improved)
+                news = _news(progress.evaluation, improved, progress.held)
                 bar.update(task, completed=progress.round_num, news=news)
                 if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                     last = time.monotonic()
@@ -124,7 +124,7 @@ def _bar(news: str, *, quiet: bool) -> Bar:
     )
 
 
-def _news(evaluation: EvaluationRow, improved: float | None) -> str:
+def _news(evaluation: EvaluationRow, improved: float | None, held: int | None) -> str:
     """Say in a few words how the users are doing."""
     accuracy, loss = evaluation.honest.accuracy or {}, evaluation.honest.loss or {}
     parts = []
@@ -135,6 +135,8 @@ def _news(evaluation: EvaluationRow, improved: float | None) -> str:
         parts.append(f"loss {loss['average']:.4g}")
     if improved is not None:
         parts.append(f"improved {improved:.0f}%")
+    if held is not None:
+        parts.append(f"held {held}")
     return " ".join(parts)
 
 
