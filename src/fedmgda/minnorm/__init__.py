@@ -1,4 +1,4 @@
-"""The min-norm point of a convex hull, from the Gram matrix, with a certificate.
+"""The min-norm point of a convex hull, from the Gram matrix or the rows, with a certificate.
 
 >>> import numpy as np
 >>> from fedmgda.minnorm import gramian, min_norm
@@ -11,12 +11,13 @@
 """
 
 from fedmgda.minnorm._blocks import float64_blocks
-from fedmgda.minnorm._certificate import duality_gap
+from fedmgda.minnorm._certificate import duality_gap, duality_gap_of_rows
 from fedmgda.minnorm._constrained import min_norm_constrained
 from fedmgda.minnorm._gramian import Products, gramian, normalized_gramian
 from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
 from fedmgda.minnorm._solution import MinNormSolution, Status
 from fedmgda.minnorm._solve import min_norm
+from fedmgda.minnorm._solve_rows import min_norm_of_rows, prefers_rows
 from fedmgda.minnorm._sums import euclidean_norm, inner_products, row_norms, weighted_sum
 
 __all__ = [
@@ -24,13 +25,16 @@ __all__ = [
     "Products",
     "Status",
     "duality_gap",
+    "duality_gap_of_rows",
     "euclidean_norm",
     "float64_blocks",
     "gramian",
     "inner_products",
     "min_norm",
     "min_norm_constrained",
+    "min_norm_of_rows",
     "normalized_gramian",
+    "prefers_rows",
     "project_onto_box",
     "project_onto_simplex",
     "row_norms",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda.minnorm._problem import Problem
+from fedmgda.minnorm._problem import GramProblem
+from fedmgda.minnorm._row_problem import RowProblem
 
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
+    from fedmgda.minnorm._problem import Problem
 
-__all__ = ["duality_gap", "gap_of", "price_of"]
+__all__ = ["duality_gap", "duality_gap_of_rows", "gap_of", "price_of"]
 
 FEASIBILITY_TOLERANCE = 1e-8
 
@@ -37,13 +39,35 @@ def duality_gap(
     >>> duality_gap(np.eye(2), np.array([0.75, 0.25]))
     0.375
     """
-    problem = Problem.of(gramian, center, epsilon)
+    return _gap(GramProblem.of(gramian, center, epsilon), lam)
+
+
+def duality_gap_of_rows(
+    rows: Matrix, lam: Vector, center: Vector | None = None, epsilon: float = 1.0
+) -> float:
+    """Return what `duality_gap` returns for the Gram matrix of the rows, which is not formed.
+
+    s_i = ⟨g_i, d⟩ is taken from d = Σ λ_i g_i itself.
+
+    Args:
+        rows: Of shape `(m, d)`; row i is g_i.
+        lam: Of shape `(m,)`, feasible weights.
+        center: Of shape `(m,)`, λ0 in the simplex; uniform if None.
+        epsilon: Half the width of the box, in [0, 1].
+
+    >>> duality_gap_of_rows(np.eye(2), np.array([0.75, 0.25]))
+    0.375
+    """
+    return _gap(RowProblem.of(rows, center, epsilon), lam)
+
+
+def _gap(problem: Problem, lam: Vector) -> float:
     lam = np.asarray(lam, dtype=np.float64)
     outside = np.maximum(problem.lower - lam, lam - problem.upper).max()
     outside = max(float(outside), abs(float(lam.sum()) - 1.0))
     if not outside <= FEASIBILITY_TOLERANCE:
         raise ValueError(f"lam must be feasible for this center and epsilon, is {outside} outside.")
-    gap = gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+    gap = gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     return float(np.ldexp(gap, problem.exponent))
 
 

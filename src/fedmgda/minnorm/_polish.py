@@ -11,7 +11,7 @@ from fedmgda.minnorm._certificate import gap_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices, Matrix, Vector
+    from fedmgda._types import Indices, Vector
     from fedmgda.minnorm._problem import Problem
 
 __all__ = ["polish"]
@@ -37,11 +37,11 @@ def polish(
         limit: The most steps to take, >= 1.
     """
     lam, free = lam.copy(), free.copy()
-    best, best_gap = lam.copy(), gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+    best, best_gap = lam.copy(), gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     refined, last_residual = 0, np.inf
     for step in range(1, limit + 1):  # noqa: B007  the count is returned
         blocked = _move(problem, lam, free)
-        slope = problem.gramian @ lam
+        slope = problem.slope(lam)
         gap = gap_of(slope, lam, problem.lower, problem.upper)
         if gap < best_gap:
             best, best_gap = lam.copy(), gap
@@ -80,35 +80,16 @@ def _move(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> bool:
 
 
 def _newton_step(problem: Problem, lam: Vector, index: Indices) -> Vector:
-    """Minimise the quadratic over steps of the indexed coordinates that sum to zero.
-
-    In natural units (y_i = λ_i √K_ii) the matrix has unit diagonal whatever the norms. Adding the
-    square of the constraint changes no step that satisfies it, and makes the matrix regular
-    unless λ itself is not unique.
-    """
-    root = problem.root[index]
-    ones = root.min() / root
-    matrix = problem.cosines[index[:, None], index] + np.outer(ones, ones)
-    slope = problem.gramian[index] @ lam
-    slope = (slope - ones**2 @ slope / (ones**2).sum()) / root
+    """Minimise the quadratic over steps of the indexed coordinates that sum to zero."""
+    system, root = problem.system(index, lam), problem.root[index]
     proximal = PROXIMAL
     while proximal < 1.0:
         # Rounding may leave K slightly indefinite: then a stronger proximal term gives descent.
-        step = _solved(matrix + proximal * np.eye(len(index)), slope, ones)
-        if step @ slope <= 0.0:
+        step = system.step(proximal)
+        if step @ system.slope <= 0.0:
             return _with_zero_sum(step / root, root)
         proximal *= 100.0
     return np.zeros(len(index))
-
-
-def _solved(matrix: Matrix, slope: Vector, ones: Vector) -> Vector:
-    """Minimise ½ pᵀMp + pᵀslope over onesᵀp = 0; NaN if M is singular."""
-    try:
-        newton, shift = np.linalg.solve(matrix, np.stack((-slope, ones), axis=1)).T
-    except np.linalg.LinAlgError:
-        return np.full(len(slope), np.nan)
-    step: Vector = newton - shift * (ones @ newton) / (ones @ shift)
-    return step
 
 
 def _with_zero_sum(step: Vector, root: Vector) -> Vector:
