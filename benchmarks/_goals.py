@@ -93,6 +93,12 @@ def goals() -> Iterator[Goal]:
             at_least=False,
             unit="%",
         )
+    yield Goal(
+        "cone problem with certificate, over min_norm of that size, slowest family",
+        2,
+        lambda r: max(row["over_min_norm"] for row in r["cones"]["rows"]),
+        at_least=False,
+    )
     yield from _server()
 
 

@@ -4,6 +4,8 @@ All solvers take turns in one process, so this script runs in the environment of
 library on its path. `nnls` and torchjd solve less: epsilon = 1 only, no rule for which λ to return
 where many are optimal, and no certificate. The gap of every answer is computed here, the same way
 for all, after clipping and rescaling it into the simplex.
+
+The cone problem of the same rows takes its turns with the min-norm solver alone.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import numpy as np
 
 from _measure import machine, median_seconds, text_table, write_result
 from _solvers import peers
-from fedmgda.minnorm import min_norm
+from fedmgda.minnorm import min_norm, nearest_in_cone
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -75,14 +77,45 @@ def bench(
     ]
 
 
+def bench_cone(family: str, num_clients: int, repeats: int) -> dict[str, Any]:
+    """Time the cone problem of a step that many users oppose, and min_norm of the same rows."""
+    gram = unit_gramian(family, num_clients)
+    weights = np.random.default_rng(num_clients).normal(size=num_clients)  # z = Σ w_i u_i
+    inner = gram @ weights
+    bound = 0.9 * min_norm(gram).norm * float(np.sqrt(weights @ inner))
+    works = {
+        "min_norm": partial(min_norm, gram),
+        "cone": partial(nearest_in_cone, gram, inner, bound),
+    }
+    seconds = median_seconds(works, repeats)
+    solution = nearest_in_cone(gram, inner, bound)
+    return {
+        "family": family,
+        "m": num_clients,
+        "min_norm_ms": 1e3 * seconds["min_norm"],
+        "cone_ms": 1e3 * seconds["cone"],
+        "over_min_norm": seconds["cone"] / seconds["min_norm"],
+        "violation": solution.violation / bound,
+        "gap": solution.gap / solution.distance**2,
+    }
+
+
 def main() -> None:
-    """Measure, print the table and write it with the solvers that are missing."""
+    """Measure, print the tables and write them with the solvers that are missing."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="one family, m <= 100")
-    quick = parser.parse_args().quick
+    parser.add_argument("--quick", action="store_true", help="one family, m <= 100; write nothing")
+    parser.add_argument("--cones", action="store_true", help="only the cone problem")
+    arguments = parser.parse_args()
     facts = machine()
-    others, missing = peers()
+    quick = arguments.quick
     sizes, families = (SIZES[:2], FAMILIES[:1]) if quick else (SIZES, FAMILIES)
+    cones = [bench_cone(family, *size) for family in families for size in sizes]
+    print(text_table(cones))
+    if not quick:
+        write_result("cones", {"machine": facts, "rows": cones})
+    if arguments.cones:
+        return
+    others, missing = peers()
     rows = [row for family in families for size in sizes for row in bench(family, *size, others)]
     print(text_table(rows))
     for name, reason in missing.items():

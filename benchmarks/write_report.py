@@ -65,6 +65,15 @@ _EVALUATION = {
     "round_with_bookkeeping_s": "with f_i before and after, s",
     "evaluate_all_users_s": "training loss of all 100 users, s",
 }
+_CONES = {
+    "family": "family",
+    "m": "m",
+    "min_norm_ms": "min_norm, ms",
+    "cone_ms": "cone, ms",
+    "over_min_norm": "ratio",
+    "violation": "violation over bound",
+    "gap": "gap over ‖z' - z‖²",
+}
 _GRAM = {
     "m": "m",
     "d": "d",
@@ -153,6 +162,7 @@ PARTS: dict[str, Callable[[Results], str]] = {
     "w3": lambda r: markdown_table(r["local"]["w3"], _W3),
     "evaluation": lambda r: markdown_table(r["local"]["evaluation"], _EVALUATION),
     "qp": lambda r: _qp(r["minnorm"]),
+    "cones": lambda r: markdown_table(r["cones"]["rows"], _CONES),
     "gram": lambda r: markdown_table(r["aggregation"]["gramian"], _GRAM),
     "limits": lambda r: markdown_table([r["scaling"]["limits"]], _LIMITS),
     "exponents": _exponents,
@@ -162,7 +172,7 @@ PARTS: dict[str, Callable[[Results], str]] = {
 
 def read_results(folder: Path) -> Results:
     """Return the records by name."""
-    names = ("w1", "local", "minnorm", "aggregation", "scaling")
+    names = ("w1", "local", "minnorm", "cones", "aggregation", "scaling")
     return {
         name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names
     }

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fedmgda import Cohort
-from fedmgda.federation import Constant, Federation, UniformSampler, initial_state, simulate
+from fedmgda.federation import (
+    Constant,
+    Federation,
+    Protection,
+    UniformSampler,
+    initial_state,
+    simulate,
+)
 from fedmgda.rules import FedMGDA
+from fedmgda.values import Evaluation
 
 
 @dataclass(frozen=True)
@@ -39,6 +47,32 @@ class Quadratics:
             losses=self.losses(params)[ids],
         )
 
+    def train_and_differentiate(self, params, client_ids, round_num):
+        """Train, and bring what protection needs beside."""
+        ids = list(client_ids)
+        return replace(
+            self.train_cohort(params, client_ids, round_num),
+            gradients=(self.curvature * (params - self.anchors[ids])).astype(params.dtype),
+            before=self.losses(params)[ids],
+        )
+
+    def evaluate(self, models, client_ids):
+        ids = list(client_ids)
+        return Evaluation(
+            client_ids=tuple(client_ids),
+            losses=np.array([self.losses(model)[ids] for model in models]),
+            accuracies=np.full((len(models), len(ids)), np.nan),
+            num_examples=np.ones(len(ids)),
+        )
+
+    def protected(self, rule=None, protection=None, **changes):
+        settings = {
+            "train_cohort": self.train_and_differentiate,
+            "losses": self.evaluate,
+            "protection": protection or Protection(),
+        }
+        return self.federation(rule, **(settings | changes))
+
     def federation(self, rule=None, **changes):
         n = len(self.anchors)
         settings = {
@@ -50,6 +84,27 @@ class Quadratics:
             "schedule": Constant(),
         }
         return Federation(**(settings | changes))
+
+
+class QuadraticClients:
+    """The same users as `Clients`: what a run or an attack asks for."""
+
+    num_buffers, path, client_names = 0, "torch", None
+
+    def __init__(self, quadratics):
+        self._quadratics = quadratics
+        self.num_clients, self.num_params = quadratics.anchors.shape
+
+    def train_cohort(self, params, client_ids, round_num, *, gradients=False, known=None):
+        del known
+        made = self._quadratics
+        train = made.train_and_differentiate if gradients else made.train_cohort
+        return train(params, client_ids, round_num)
+
+    def evaluate(self, params, client_ids, split, *, predictions=False):
+        del split, predictions
+        found = self._quadratics.evaluate(np.atleast_2d(params), client_ids)
+        return found if np.ndim(params) == 2 else replace(found, losses=found.losses[0])
 
 
 def run(federation, params, num_rounds):

@@ -59,10 +59,12 @@ from fedmgda.metrics import (
     pareto_residual as pareto_residual,
 )
 from fedmgda.minnorm import (
+    ConeSolution as ConeSolution,
     MinNormSolution as MinNormSolution,
     gramian as gramian,
     min_norm as min_norm,
     min_norm_constrained as min_norm_constrained,
+    nearest_in_cone as nearest_in_cone,
 )
 from fedmgda.rules import (
     AFL as AFL,

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import err, out, say
+from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.paper import (
     METRICS,
+    SEEN,
     STARS,
     STUDIES,
     answers_lines,
     calibrate,
     elsewhere,
+    fixed_answers_lines,
     line_cells,
     load_study,
     measured_on,
     preamble,
+    primaries_lines,
+    promises_lines,
     reasons_of,
     standing,
 )
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda.paper import Report, Setting, Standing, Study
+    from fedmgda.paper import Line, Report, Setting, Standing, Study
     from fedmgda.paper.theory import Check
 
 __all__ = ["print_list", "print_report", "print_theory"]
@@ -48,7 +51,7 @@ def print_list(setting: Setting, *, measure: bool) -> None:
         if measure:
             say(err, f"Timing {name} ...")
             if problem := calibrate(study, setting):
-                say(err, f"[yellow]Note:[/] {escape(f'{name}: {problem}')}")
+                note([f"{name}: {problem}"])
         state = standing(study, setting)
         amount = f"{state.runs} x {state.rounds // state.runs}"
         shown = (amount, _cost(state), f"{state.finished}/{state.runs}")
@@ -70,22 +73,30 @@ def print_list(setting: Setting, *, measure: bool) -> None:
 def print_report(study: Study, setting: Setting, report: Report) -> None:
     """Show our numbers beside the published ones, and the differences over paired seeds."""
     say(out, f"[bold]{escape(study.title)}[/]")
-    for text in preamble(study, setting, report.lines):
+    found = (*primaries_lines(report.primaries), *promises_lines(report.promises))
+    for text in (*preamble(study, setting, report.lines), *found):
         say(out, escape(text), wrap=True)
-    for metric in dict.fromkeys(line.metric for line in report.lines):
-        out.print()
-        out.print(_metric_table(study, report, metric))
-    if report.answers:
-        out.print()
-        say(out, f"Differences over paired seeds. {STARS}")
-        for text in answers_lines(report.answers):
-            say(out, escape(text), wrap=True)
+    # What was fixed beforehand first, the last model second.
+    for lines in (report.fixed, report.lines):
+        for metric in dict.fromkeys(line.metric for line in lines):
+            out.print()
+            out.print(_metric_table(study, lines, metric))
+    _print_differences(SEEN, fixed_answers_lines(report.fixed_answers))
+    _print_differences(f"Of the last model: {STARS}", answers_lines(report.answers))
     for reason in reasons_of(report.lines):
         say(out, escape(f"\nNot comparable: {reason}."))
     finished = sum(result.done for result in report.results)
     say(out, f"\n{finished} of {report.planned} runs are finished. Written:")
     for file in report.files:
         say(out, escape(str(file)))
+
+
+def _print_differences(title: str, texts: Sequence[str]) -> None:
+    if texts:
+        out.print()
+        say(out, f"Differences over paired seeds. {title}", wrap=True)
+    for text in texts:
+        say(out, escape(text), wrap=True)
 
 
 def print_theory(checks: Sequence[Check], files: Sequence[Path]) -> None:
@@ -107,9 +118,9 @@ def _holds(check: Check) -> str:
     return "yes" if check.holds else "no (as printed)" if check.as_printed else "NO"
 
 
-def _metric_table(study: Study, report: Report, metric: str) -> Table:
+def _metric_table(study: Study, measured: Sequence[Line], metric: str) -> Table:
     table = Table(box=None, pad_edge=False)
-    lines = [line for line in report.lines if line.metric == metric]
+    lines = [line for line in measured if line.metric == metric]
     shown = 5 if any(line.published for line in lines) else 2
     table.add_column(escape(METRICS[metric]))
     for name in ("ours", "published", "diff", "verdict")[: shown - 1]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,16 +11,18 @@ import numpy as np
 
 from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.attacks import ATTACKS, Attack, attack_options, under_attack
+from fedmgda.attacks import ATTACKS, Attack, ClientsUnderAttack, attack_options
 from fedmgda.experiments._class_weights import class_weights
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._participants import clients_per_round
 from fedmgda.experiments._rule_options import rule_options
+from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.federation import (
     Federation,
     Harmonic,
     MedianNorm,
     PaperDecay,
+    Protection,
     Schedule,
     UniformSampler,
 )
@@ -42,6 +45,7 @@ __all__ = [
     "build_federation",
     "build_model",
     "build_pool",
+    "build_protection",
     "build_rule",
     "build_training",
     "check_fit",
@@ -205,17 +209,20 @@ def _other_kind(section: str, name: str, kind: str, made: object) -> SpecError:
 
 
 def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> Federation:
-    """Put a resolved spec together; a rule that is there already need not be built."""
+    """Put a resolved spec together; a rule that is there already need not be built.
+
+    The server meets what the clients say; what is true, only `clients` themselves know.
+    """
     attack, num_clients = build_attack(spec.attack), clients.num_clients
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
     always_on = known_ids(spec.clients.only) or (
         attack.clients if attack and spec.attack.always_on else ()
     )
+    protection = build_protection(spec.server)
+    met = ClientsUnderAttack(clients, attack, spec.seed) if attack else clients
     return Federation(
-        train_cohort=under_attack(clients.train_cohort, attack, spec.seed)
-        if attack
-        else clients.train_cohort,
+        train_cohort=partial(met.train_cohort, gradients=protection is not None),
         rule=rule or build_rule(spec, clients),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
@@ -226,7 +233,16 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
         num_buffers=clients.num_buffers,
         max_failed_rounds=spec.engine.max_failed_rounds,
         client_names=clients.client_names,
+        protection=protection,
+        losses=partial(met.evaluate, split="train"),
     )
+
+
+def build_protection(spec: ServerSpec) -> Protection | None:
+    """Return how the steps of a resolved spec are protected, or None."""
+    if not isinstance(spec.protect, ProtectSpec):
+        return None
+    return Protection(**asdict(spec.protect))
 
 
 def _schedule(spec: ServerSpec, rounds: int) -> Schedule:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fedmgda.federation import RoundRecord
     from fedmgda.values import Updates
 
-__all__ = ["gram_bytes", "gram_place", "gram_size", "read_gram"]
+__all__ = ["cone_gram_bytes", "gram_bytes", "gram_place", "gram_size", "read_gram"]
 
 _MOST = 64  # columns that are kept of a matrix
 _MOST_IN_A_STALL = 512  # of a whole one, in the few stalled rounds that keep it
@@ -46,14 +46,19 @@ def gram_bytes(record: RoundRecord, *, whole: bool = False) -> tuple[bytes, int]
     return np.ascontiguousarray(matrix, _NUMBER).tobytes(), len(columns)
 
 
-def _products(updates: Updates, columns: Indices) -> Matrix:
-    """Return columns of the Gram matrix, the whole of which may be far too large."""
-    vectors = short_vectors(updates)
-    if vectors is None:
-        return updates.gramian()[:, columns]
-    rows = vectors.astype(np.float64)
-    products: Matrix = rows @ rows[columns].T
-    return products
+def cone_gram_bytes(record: RoundRecord) -> tuple[bytes, int] | None:
+    """Return the Gram matrix of the unit gradients of a protected round, and its columns.
+
+    Of more than 64 participants it is the columns of those whose λ or v is not 0, as above.
+    """
+    protected = record.protected
+    if protected is None:
+        return None
+    columns = _columns(len(protected.gramian), protected.omega_lam + protected.multipliers)
+    if columns is None:
+        return None
+    matrix = np.ascontiguousarray(protected.gramian[:, columns], _NUMBER)
+    return matrix.tobytes(), len(columns)
 
 
 def gram_place(content: bytes, columns: int, offset: int) -> GramPlace:
@@ -90,3 +95,13 @@ def _columns(rows: int, lam: Vector | None) -> Indices | None:
         return np.arange(rows) if rows else None
     support = np.empty(0, np.int64) if lam is None else np.flatnonzero(lam)
     return support if 0 < len(support) <= _MOST else None
+
+
+def _products(updates: Updates, columns: Indices) -> Matrix:
+    """Return columns of the Gram matrix, the whole of which may be far too large."""
+    vectors = short_vectors(updates)
+    if vectors is None:
+        return updates.gramian()[:, columns]
+    rows = vectors.astype(np.float64)
+    products: Matrix = rows @ rows[columns].T
+    return products

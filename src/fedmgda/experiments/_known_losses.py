@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self, final
 
 import numpy as np
 
 from fedmgda.values import WrappedClients
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.values import Clients, Cohort, Evaluation
@@ -19,16 +20,17 @@ __all__ = ["KnownLosses"]
 
 @final
 class KnownLosses(WrappedClients):
-    """Clients that are told what the last evaluation found.
+    """Clients that are not asked again for training losses that are known.
 
     After a round the participants are evaluated on their training splits to see who improved. Who
-    takes part in the next round too starts from that very model, and its f_i(w_t) is known.
+    takes part in the next round too starts from that very model, and its f_i(w_t) is known. Where
+    steps are protected, what was tried last is the next model, and nobody is evaluated again.
     """
 
     def __init__(self, clients: Clients) -> None:
         super().__init__(clients)
-        self._params: Vector = np.empty(0)
-        self._losses: Mapping[int, float] = {}
+        self._received = _Known()
+        self._evaluated: list[_Known] = []
 
     def train_cohort(
         self,
@@ -39,10 +41,15 @@ class KnownLosses(WrappedClients):
         gradients: bool = False,
         known: Mapping[int, float] | None = None,
     ) -> Cohort:
-        """Let each client train, with the losses of the last evaluation if it had this model."""
-        if known is None and np.array_equal(self._params, params):
-            known = self._losses
-        return super().train_cohort(params, client_ids, round_num, gradients=gradients, known=known)
+        """Let each client train, with the losses that are known of this model."""
+        if known is None:
+            known = self._known_of(params)
+        cohort = super().train_cohort(
+            params, client_ids, round_num, gradients=gradients, known=known
+        )
+        if cohort.before is not None:
+            self._received = _Known.of(params, cohort.client_ids, cohort.before)
+        return cohort
 
     def evaluate(
         self,
@@ -52,11 +59,44 @@ class KnownLosses(WrappedClients):
         *,
         predictions: bool = False,
     ) -> Evaluation:
-        """Evaluate, and remember what one model loses on the training splits."""
+        """Evaluate, and remember what the models lose on the training splits."""
         found = super().evaluate(params, client_ids, split, predictions=predictions)
-        if split == "train" and params.ndim == 1:
+        if split == "train":
             failed = {failure.client_id for failure in found.failures}
-            losses = zip(found.client_ids, found.losses.tolist(), strict=True)
-            self._params = params.copy()
-            self._losses = {client: loss for client, loss in losses if client not in failed}
+            models, losses = np.atleast_2d(params), np.atleast_2d(found.losses)
+            self._evaluated = [
+                _Known.of(model, found.client_ids, row, failed)
+                for model, row in zip(models, losses, strict=True)
+            ]
         return found
+
+    def training_losses(self, params: Vector, client_ids: Sequence[int]) -> Vector:
+        """Return f_i of a model, asking the clients only if one of them is not known."""
+        known = self._known_of(params) or {}
+        if all(client in known for client in client_ids):
+            return np.array([known[client] for client in client_ids])
+        return self.evaluate(params, client_ids, "train").losses
+
+    def _known_of(self, params: Vector) -> Mapping[int, float] | None:
+        known = (*self._evaluated, self._received)
+        return next((one.losses for one in known if np.array_equal(one.params, params)), None)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """A model, and what it loses on the training splits of some clients."""
+
+    params: Vector = field(default_factory=lambda: np.empty(0))
+    losses: Mapping[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        params: Vector,
+        client_ids: Sequence[int],
+        losses: Vector,
+        failed: Collection[int] = (),
+    ) -> Self:
+        pairs = zip(client_ids, losses.tolist(), strict=True)
+        return cls(params.copy(), {client: loss for client, loss in pairs if client not in failed})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from fedmgda.experiments._rows import (
     EvaluationRow,
     GroupSummary,
     NamedClient,
+    ProtectionRow,
     RoundRow,
     Summary,
 )
@@ -24,14 +25,18 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Indices, Split, Vector
     from fedmgda.experiments._rows import Measures
-    from fedmgda.federation import RoundRecord
+    from fedmgda.federation import Protected, RoundRecord
     from fedmgda.values import Evaluation
 
 __all__ = ["client_results", "evaluation_row", "round_row", "summarize"]
 
 
 def round_row(
-    record: RoundRecord, before: Vector | None, after: Vector | None, malicious: Sequence[int]
+    record: RoundRecord,
+    before: Vector | None,
+    after: Vector | None,
+    malicious: Sequence[int],
+    model: str = "",
 ) -> RoundRow:
     """Return one line of `rounds.jsonl`.
 
@@ -40,6 +45,7 @@ def round_row(
         before: Of shape `(m,)`: f_i(w_t) of the cohort, or None if it was not measured.
         after: Of shape `(m,)`: f_i(w_{t+1}) of the cohort, or None if it was not measured.
         malicious: Clients that lie about their loss; they do not count among the improved.
+        model: The digest of the model after a round that is protected.
     """
     cohort, aggregate = record.cohort, record.aggregate
     honest = [i for i, client in enumerate(cohort.client_ids) if client not in malicious]
@@ -65,9 +71,16 @@ def round_row(
         min_inner=float(aggregate.inner.min()) if aggregate else None,
         sacrificed=aggregate.sacrificed if aggregate else None,
         dropped=aggregate.dropped if aggregate else None,
-        held=False,
+        held=record.protected is not None and record.protected.held,
         stalled=aggregate.stalled if aggregate else None,
+        protection=_protection_row(record.protected, model) if record.protected else None,
     )
+
+
+def _protection_row(protected: Protected, model: str) -> ProtectionRow:
+    known = {f.name for f in fields(ProtectionRow)}
+    values = {f.name: getattr(protected, f.name) for f in fields(protected) if f.name in known}
+    return ProtectionRow(**values, model=model)
 
 
 def evaluation_row(

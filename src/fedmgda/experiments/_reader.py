@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Vector
     from fedmgda.data import Encoder, FederatedData
     from fedmgda.experiments._folder_files import FileDigest
-    from fedmgda.experiments._rows import ClientResult, Gram, RowPredictions, TimingRow
+    from fedmgda.experiments._rows import ClientResult, Gram, GramPlace, RowPredictions, TimingRow
     from fedmgda.experiments._verdict import Verdict
 
 __all__ = ["OTHER_DATA", "Run", "RunState", "open_run", "run_folders"]
@@ -158,7 +158,17 @@ class Run:
         Raises:
             StoreError: If a line is damaged, or the run is finished and one is missing.
         """
-        return self._rows(ROUNDS, RoundRow, lambda _: list(range(1, self._last_round() + 1)))
+        spec = self.carried_out
+
+        def expected(rows: Sequence[RoundRow]) -> list[int]:
+            if spec.baseline == "alone":
+                return []  # every client has rounds of its own
+            rated = []
+            if spec.evaluation.patience is not None:
+                rated = read_rows(self.path / EVALUATIONS, EvaluationRow)[0]
+            return list(range(1, last_round(spec, rated, rows) + 1))
+
+        return self._rows(ROUNDS, RoundRow, expected)
 
     @cached_property
     def evaluations(self) -> tuple[EvaluationRow, ...]:
@@ -173,7 +183,10 @@ class Run:
             if spec.baseline == "alone":
                 return [0, spec.rounds]
             is_due, rounds = spec.evaluation.is_due, spec.rounds
-            ended = last_round(spec, rows)
+            made = []
+            if spec.server.protect is not None:
+                made = read_rows(self.path / ROUNDS, RoundRow)[0]
+            ended = last_round(spec, rows, made)
             return [number for number in range(ended + 1) if is_due(number, rounds)]
 
         return self._rows(EVALUATIONS, EvaluationRow, expected)
@@ -252,16 +265,26 @@ class Run:
     def gram(self, round_num: int) -> Gram | None:
         """Return the inner products of the updates of a round; None where they were not kept."""
         row = self.rounds[round_num - 1]
-        place, path = row.gram, self.path / GRAM
+        return self._gram(row, row.gram, row.lam)
+
+    def cone_gram(self, round_num: int) -> Gram | None:
+        """Return the inner products of the unit gradients of a protected round, where kept."""
+        row = self.rounds[round_num - 1]
+        if (cone := row.protection) is None:
+            return None
+        return self._gram(row, cone.gram, cone.omega_lam + cone.multipliers)
+
+    def _gram(self, row: RoundRow, place: GramPlace | None, lam: Vector | None) -> Gram | None:
+        path = self.path / GRAM
         if place is None:
             return None
         try:
             if place.rows != len(row.client_ids):
                 raise ValueError("the line of the round has another number of clients")  # noqa: TRY301
-            return read_gram(read_part(path, place.offset, gram_size(place)), place, row.lam)
+            return read_gram(read_part(path, place.offset, gram_size(place)), place, lam)
         except ValueError as error:
             raise StoreError(
-                f"{path} is damaged at round {round_num}: {error}; restore it, or delete the "
+                f"{path} is damaged at round {row.round_num}: {error}; restore it, or delete the "
                 "folder and run again."
             ) from error
 
@@ -361,15 +384,6 @@ class Run:
     @cached_property
     def _digests(self) -> Mapping[str, FileDigest]:
         return read_digests(self.path, spec_tag(self.spec), self.environment.format)
-
-    def _last_round(self) -> int:
-        """Return the round a finished run ended after: what its evaluations say, if it may stop."""
-        spec = self.carried_out
-        if spec.baseline == "alone":
-            return 0  # every client has rounds of its own
-        if spec.evaluation.patience is None:
-            return spec.rounds
-        return last_round(spec, self.evaluations)
 
     def _rows(
         self, name: str, kind: type[T], expected: Callable[[Sequence[T]], list[int]]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from fedmgda.experiments._rows import GramPlace
+
 __all__ = ["EVALUATIONS", "GRAM", "ROUNDS", "TIMINGS", "Records", "read_rows", "read_timings"]
 
 R = TypeVar("R", RoundRow, EvaluationRow)
@@ -38,18 +40,30 @@ class Records:
         self._chains = {name: _Chain() for name in (ROUNDS, EVALUATIONS)}
         self._gram_end = 0
 
-    def append_round(self, row: RoundRow, gram: tuple[bytes, int] | None) -> RoundRow:
-        """Add the line of a round, after the matrix it speaks of; return it as it was written.
+    def append_round(
+        self,
+        row: RoundRow,
+        gram: tuple[bytes, int] | None,
+        cone: tuple[bytes, int] | None = None,
+    ) -> RoundRow:
+        """Add the line of a round, after the matrices it speaks of; return it as it was written.
 
         Args:
             row: The round.
             gram: What is kept of its Gram matrix and how many columns that has.
+            cone: Likewise of the matrix of the unit gradients, where the round is protected.
         """
         if gram is not None:
-            row = replace(row, gram=gram_place(*gram, offset=self._gram_end))
-            self._files[GRAM].append(gram[0])
-            self._gram_end += len(gram[0])
+            row = replace(row, gram=self._append_gram(*gram))
+        if cone is not None and row.protection is not None:
+            row = replace(row, protection=replace(row.protection, gram=self._append_gram(*cone)))
         return self._append_chained(ROUNDS, row)
+
+    def _append_gram(self, content: bytes, columns: int) -> GramPlace:
+        place = gram_place(content, columns, offset=self._gram_end)
+        self._files[GRAM].append(content)
+        self._gram_end += len(content)
+        return place
 
     def append_evaluation(self, row: EvaluationRow) -> EvaluationRow:
         """Add the line of an evaluation; return it as it was written."""
@@ -77,8 +91,9 @@ class Records:
         self.close()
         rounds = self._cut(ROUNDS, RoundRow, round_num, list(range(1, round_num + 1)))
         self._cut(EVALUATIONS, EvaluationRow, round_num, list(evaluated))
-        ends = [row.gram.offset + gram_size(row.gram) for row in rounds if row.gram is not None]
-        self._gram_end = ends[-1] if ends else 0
+        self._gram_end = max(
+            (place.offset + gram_size(place) for place in _places(rounds)), default=0
+        )
         truncate_file(self._folder / GRAM, self._gram_end)
         # No result depends on a timing, so a damaged one just goes, with all behind it.
         known = 0
@@ -139,6 +154,13 @@ class _Chain:
     def add(self, line: bytes) -> None:
         self.digest.update(line + b"\n")
         self.size += len(line) + 1
+
+
+def _places(rounds: Sequence[RoundRow]) -> Iterator[GramPlace]:
+    for row in rounds:
+        for place in (row.gram, row.protection and row.protection.gram):
+            if place is not None:
+                yield place
 
 
 def read_rows(path: Path, kind: type[R]) -> tuple[list[R], tuple[str, int]]:

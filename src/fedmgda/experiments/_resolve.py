@@ -111,6 +111,11 @@ def _check(spec: Spec) -> None:
         raise SpecError("server.schedule = 'harmonic' needs server.curvature, the c of 2/(c(t+2)).")
     if spec.server.curvature is not None and spec.server.schedule != "harmonic":
         raise SpecError("server.curvature applies to server.schedule = 'harmonic' only.")
+    if spec.server.protect is not None and spec.rule.average_iterates:
+        raise SpecError(
+            "server.protect does not go with rule.average_iterates: an average of models is not "
+            "protected, only each step is; leave one of them out."
+        )
     if not spec.evaluation.last and spec.rounds < (spec.evaluation.offset or 0):
         raise SpecError("evaluation.offset lies after the last round; nothing would be evaluated.")
 

@@ -30,6 +30,7 @@ __all__ = [
     "Measures",
     "MetricsSummary",
     "NamedClient",
+    "ProtectionRow",
     "RoundRow",
     "RowPredictions",
     "Summary",
@@ -66,6 +67,58 @@ class GramPlace:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProtectionRow:
+    """What protection made of the step of a round, over its m participants.
+
+    Attributes:
+        gradient_norms: Of shape `(m,)`: ‖∇f_i(w_t)‖; u_i is the gradient divided by it.
+        omega: ω, the length of the min-norm point of the u_i in the cone; None if nobody is in it.
+        omega_lam: Of shape `(m,)`: λ of that point; 0 for who is not in the cone.
+        omega_gap: Its duality gap.
+        margin: min(κ ω, 0.3): how far inside the cone the step lies, over ‖z‖.
+        inner: Of shape `(m,)`: ⟨u_i, z⟩ for the step z = η_t d that the rule proposed.
+        multipliers: Of shape `(m,)`: v, so that z' = z + Σ v_i u_i; 0 for who is not in the cone.
+        gap: The duality gap of v.
+        violation: How far z' lies outside the cone.
+        overridden: The clients that were left out of the cone, as far as the spec allows it.
+        step_norm: ‖z‖.
+        turned_norm: ‖z'‖.
+        scale: s, the share of z' that was made; None where the round is held.
+        opposed: For each s = 1, 1/2, ... that was tried, the clients whose loss rose.
+        before: Of shape `(m,)`: f_i(w_t) as the participants said it.
+        after: Of shape `(m,)`: f_i(w_{t+1}) as they said it; None where the round is held.
+        moved_norm: ‖Δ‖ for Δ = w_t - w_{t+1}, as it was really made.
+        moved_inner: Of shape `(m,)`: ⟨u_i, Δ⟩.
+        reason: Why the round is held: "stationary", "unmoved" or "opposed"; None where it is not.
+        model: The sha256 that `model.safetensors` would have with w_{t+1}.
+        gram: Where the Gram matrix of the u_i lies; None where it was not kept.
+    """
+
+    gradient_norms: Vector
+    omega: float | None
+    omega_lam: Vector
+    omega_gap: float
+    margin: float
+    inner: Vector
+    multipliers: Vector
+    gap: float
+    violation: float
+    overridden: tuple[int, ...]
+    step_norm: float
+    turned_norm: float
+    scale: float | None
+    opposed: tuple[tuple[int, ...], ...]
+    before: Vector
+    after: Vector | None
+    moved_norm: float
+    moved_inner: Vector
+    reason: str | None
+    model: str
+    gram: GramPlace | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RoundRow:
     """One line of `rounds.jsonl`: what happened in a round, over its m participants.
 
@@ -88,9 +141,10 @@ class RoundRow:
         min_inner: The least of them.
         sacrificed: The clients whose ⟨g_i, d⟩ is negative beyond rounding; nobody in a stall.
         dropped: The clients whose update was zero and that the rule left out.
-        held: Whether a step was refused because somebody's loss would have risen.
+        held: Whether protection left the model where it was.
         stalled: Whether the updates cancel, so that d points nowhere; None where nobody looked.
         gram: Where the Gram matrix of the updates lies; None where it was not kept.
+        protection: What protection made of the step; None without it.
         previous: The sha256 of all bytes of the file before this line.
     """
 
@@ -115,6 +169,7 @@ class RoundRow:
     held: bool | None = None
     stalled: bool | None = None
     gram: GramPlace | None = None
+    protection: ProtectionRow | None = json_field(default=None, omit=True)  # noqa: RUF009
     previous: str | None = None
 
 

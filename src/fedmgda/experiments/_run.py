@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from contextlib import contextmanager
@@ -23,7 +24,7 @@ from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._evidence import evidence_of
 from fedmgda.experiments._folder_files import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY
-from fedmgda.experiments._gram import gram_bytes
+from fedmgda.experiments._gram import cone_gram_bytes, gram_bytes
 from fedmgda.experiments._hints import after_divergence
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._judge import judge
@@ -166,7 +167,7 @@ class _Run:
         self,
         folder: RunFolder,
         spec: Spec,
-        clients: Clients,
+        clients: KnownLosses,
         federation: Federation,
         official: Clients | None,
     ) -> None:
@@ -268,13 +269,14 @@ class _Run:
         started = time.perf_counter()
         before, after = self._losses(server, record)
         evaluation = self._evaluate(server) if self._is_due(server.round_num) else None
-        row = round_row(record, before, after, self._malicious)
-        whole = self._stalls < _STALLS_KEPT
-        gram = gram_bytes(record, whole=whole) if self._spec.records.gram else None
+        row = round_row(record, before, after, self._malicious, self._digest(server, record))
+        whole, kept = self._stalls < _STALLS_KEPT, self._spec.records.gram
+        gram = gram_bytes(record, whole=whole) if kept else None
+        cone = cone_gram_bytes(record) if kept else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}
         records = self._folder.records
         with going_on(self._folder):
-            row = records.append_round(row, gram)
+            row = records.append_round(row, gram, cone)
             records.append_timing(TimingRow(round_num=server.round_num, seconds=seconds))
             if evaluation is not None:
                 self._evaluation = records.append_evaluation(evaluation)
@@ -288,15 +290,23 @@ class _Run:
         self, server: ServerState, record: RoundRecord
     ) -> tuple[Vector | None, Vector | None]:
         """Return the cohort's losses under the old model and the new one, as far as wanted."""
-        clients, evaluate = record.cohort.client_ids, self._clients.evaluate
+        clients, measured = record.cohort.client_ids, self._clients.training_losses
         reported = self._spec.clients.reported_loss == "before"
         before = record.cohort.losses if reported else None
+        if self._federation.protection is not None:  # then the truth is known
+            before = measured(self._server.params, clients)
         due = self._spec.evaluation.improved_is_due(record.round_num)
         if not due or not clients:
             return before, None
         if before is None:
-            before = evaluate(self._server.params, clients, "train").losses
-        return before, evaluate(server.params, clients, "train").losses
+            before = measured(self._server.params, clients)
+        return before, measured(server.params, clients)
+
+    def _digest(self, server: ServerState, record: RoundRecord) -> str:
+        """Return the digest of the model after a protected round, as a finished run would have."""
+        if record.protected is None:
+            return ""
+        return hashlib.sha256(model_bytes(server.model, self._clients.facts.layout)).hexdigest()
 
     def _is_due(self, round_num: int) -> bool:
         return self._spec.evaluation.is_due(round_num, self._spec.rounds)
@@ -304,7 +314,13 @@ class _Run:
     def _ended(self) -> bool:
         patience, selected = self._spec.evaluation.patience, self._server.selected
         tired = patience is not None and selected is not None and selected.since >= patience
-        return tired or self._server.round_num >= self._spec.rounds
+        return tired or self._stationary() or self._server.round_num >= self._spec.rounds
+
+    def _stationary(self) -> bool:
+        """Tell whether so many rounds were held that no step is to be expected any more."""
+        protection, server = self._federation.protection, self._server
+        held = protection is not None and server.held_rounds >= protection.patience
+        return held and self._is_due(server.round_num)  # so that the last model is evaluated
 
     def _selecting(
         self, server: ServerState, best: Selected | None, row: EvaluationRow | None

@@ -25,6 +25,7 @@ __all__ = [
     "EngineSpec",
     "EvaluationSpec",
     "ModelSpec",
+    "ProtectSpec",
     "RecordsSpec",
     "RuleSpec",
     "ServerSpec",
@@ -142,13 +143,32 @@ class RuleSpec:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectSpec:
+    """How steps are protected, so that no participant ends a round with a higher loss.
+
+    `allow` participants may; κ is `margin`; a step is halved up to `trials` - 1 times; `patience`
+    held rounds in a row end the run.
+    """
+
+    allow: int = _number(0, low=0)
+    margin: float = _number(0.9, low=0.0, high=1.0)
+    trials: int = _number(12, low=1, high=64)
+    patience: int = _number(20, low=1)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ServerSpec:
-    """The server's step: lr decayed over the rounds, 2 / (c (t + 2)), or the median norm."""
+    """The server's step: lr decayed over the rounds, 2 / (c (t + 2)), or the median norm.
+
+    `protect = true` is a table of protection's defaults, and false is none.
+    """
 
     lr: float = _number(1.0, above=0.0)
     decay: float = _number(1.0, low=0.0)
     schedule: Literal["decay", "harmonic", "median-norm"] | None = None
     curvature: float | None = _number(None, above=0.0)
+    protect: bool | ProtectSpec | None = None
 
 
 @final

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmgda._errors import SpecError
 from fedmgda.data import find_dataset
+from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
 
@@ -34,7 +35,12 @@ def resolve_steps(clients: ClientsSpec, data: DataSpec, model: ModelSpec) -> Cli
 
 
 def resolve_server(server: ServerSpec, rule: str, data: DataSpec) -> ServerSpec:
-    """Fill in the schedule: that of the data where a rule leaves the length of its step open."""
+    """Fill in the schedule, that of the data where a rule leaves the length of its step open.
+
+    What protection means is written out too; a step that is not protected says nothing about it.
+    """
+    if isinstance(server.protect, bool):
+        server = replace(server, protect=ProtectSpec() if server.protect else None)
     if server.schedule is not None:
         return server
     normalizes = rule in PRESETS and PRESETS[rule].server == "schedule"

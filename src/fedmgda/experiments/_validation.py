@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda._errors import SpecError
+from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.federation import Selected, select, selected_round
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedmgda._types import Vector
-    from fedmgda.experiments._rows import EvaluationRow, Summary
+    from fedmgda.experiments._rows import EvaluationRow, RoundRow, Summary
     from fedmgda.experiments._spec import EvaluationSpec, Spec
     from fedmgda.federation import ServerState
     from fedmgda.values import ClientFacts, Evaluation
@@ -114,17 +115,34 @@ def select_model(
     return select(best, candidate, spec.measure)
 
 
-def last_round(spec: Spec, evaluations: Sequence[EvaluationRow]) -> int:
-    """Return the round after which a run ends that was evaluated like this: early, or the last."""
+def last_round(spec: Spec, evaluations: Sequence[EvaluationRow], rounds: Sequence[RoundRow]) -> int:
+    """Return the round after which a run ends that went like this: early, or the last.
+
+    Args:
+        spec: Its spec.
+        evaluations: Read only where a patience with the score may end it.
+        rounds: Read only where a patience with held rounds may end it.
+    """
     measure, patience = spec.evaluation.measure, spec.evaluation.patience
-    if measure is None or patience is None:
-        return spec.rounds
-    scores = (
-        (row.round_num, math.nan if row.validation_score is None else row.validation_score)
-        for row in evaluations
-    )
-    ended = selected_round(scores, measure, patience)[1]
-    return spec.rounds if ended is None else ended
+    ends = [spec.rounds]
+    if measure is not None and patience is not None:
+        scores = (
+            (row.round_num, math.nan if row.validation_score is None else row.validation_score)
+            for row in evaluations
+        )
+        if (tired := selected_round(scores, measure, patience)[1]) is not None:
+            ends.append(tired)
+    if isinstance(spec.server.protect, ProtectSpec):
+        held = 0
+        for row in rounds:
+            # A round that failed says nothing about whether steps can be made.
+            held = held + bool(row.held) if row.held or row.failed else 0
+            if held >= spec.server.protect.patience and spec.evaluation.is_due(
+                row.round_num, spec.rounds
+            ):
+                ends.append(row.round_num)
+                break
+    return min(ends)
 
 
 def with_selection(summary: Summary, server: ServerState, rounds: int) -> Summary:

@@ -6,6 +6,7 @@ runs in milliseconds on quadratics as well as over processes or a network.
 
 from fedmgda.federation._checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from fedmgda.federation._gate import Reply, admit, collect
+from fedmgda.federation._protect import Protected, Protection, TrainingLosses
 from fedmgda.federation._round import (
     Federation,
     initial_state,
@@ -24,12 +25,15 @@ __all__ = [
     "Measure",
     "MedianNorm",
     "PaperDecay",
+    "Protected",
+    "Protection",
     "Reply",
     "RoundRecord",
     "Sampler",
     "Schedule",
     "Selected",
     "ServerState",
+    "TrainingLosses",
     "UniformSampler",
     "admit",
     "cohort_size",

@@ -60,6 +60,8 @@ def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
         "failed_rounds": str(server.failed_rounds),
         "tag": tag,
     } | _selection_facts(server.selected)
+    if server.held_rounds:
+        facts["held_rounds"] = str(server.held_rounds)
     content = _safetensors().save(arrays, metadata=facts | {"sha256": _digest(arrays, facts)})
     path = folder / f"round-{server.round_num:08d}.safetensors"
     write_file(path, content)
@@ -101,6 +103,7 @@ def _parse(content: bytes, library: Any, tag: str) -> ServerState:
         selected=selected,
         rule_state={name.removeprefix("rule."): array for name, array in arrays.items()},
         failed_rounds=int(facts["failed_rounds"]),
+        held_rounds=int(facts.get("held_rounds", "0")),
     )
 
 

@@ -68,12 +68,13 @@ def collect(
         key: The run and the round that is being collected.
         num_buffers: How many entries at the tail of the model are float buffers.
     """
+    asked = frozenset(sampled)
     first: dict[int, Reply] = {}
     failures = []
     for reply in replies:
         reason = (
             _unreadable(reply)
-            or _misplaced(reply, first, sampled, key)
+            or _misplaced(reply, first, asked, key)
             or _malformed(reply, params, num_buffers)
         )
         if reason is None:
@@ -99,7 +100,12 @@ def collect(
 
 
 def admit(
-    cohort: Cohort, params: Vector, sampled: tuple[int, ...], num_buffers: int = 0
+    cohort: Cohort,
+    params: Vector,
+    sampled: tuple[int, ...],
+    num_buffers: int = 0,
+    *,
+    gradients: bool = False,
 ) -> tuple[Cohort, tuple[Failure, ...]]:
     """Split a cohort into what a rule may use and what is quarantined for the round, with reasons.
 
@@ -108,6 +114,7 @@ def admit(
         params: The model that was sent, of shape `(d + num_buffers,)`.
         sampled: The clients that were asked.
         num_buffers: How many entries at the tail of the model are float buffers.
+        gradients: Whether a row must also bring its gradient and its loss at w_t.
 
     Returns:
         The cohort of the good rows, and all failures: those the cohort brought and those found
@@ -115,8 +122,13 @@ def admit(
     """
     ids, m = cohort.client_ids, len(cohort.client_ids)
     misfit = _misfit(cohort, params, num_buffers)
+    if gradients:
+        misfit = misfit or _misfit_of_gradients(cohort, params, num_buffers)
     faults = [None] * m if misfit else _faults(cohort)
-    reasons = [misfit or _refusal(cohort, row, sampled, faults[row]) for row in range(m)]
+    strangers = _strangers(ids, sampled)
+    reasons = [
+        misfit or strangers[row] or faults[row] or _bad_claims(cohort, row) for row in range(m)
+    ]
     found = tuple(
         Failure(client_id=client_id, reason=reason)
         for client_id, reason in zip(ids, reasons, strict=True)
@@ -143,9 +155,26 @@ def _misfit(cohort: Cohort, params: Vector, num_buffers: int) -> str | None:
     return None if width == num_buffers else f"{width} buffers came back, not {num_buffers}"
 
 
+def _misfit_of_gradients(cohort: Cohort, params: Vector, num_buffers: int) -> str | None:
+    """Say why no row of the cohort can be protected."""
+    if cohort.gradients is None or cohort.before is None:
+        return "no gradient and loss at the received model came back"
+    d, width = len(params) - num_buffers, cohort.gradients.num_columns
+    if cohort.gradients.num_rows and width != d:
+        return f"gradients are of length {width}, not {d}"
+    return None
+
+
 def _faults(cohort: Cohort) -> list[str | None]:
     """Return for each row why its numbers cannot be used."""
     faults = cohort.updates.faults()
+    if cohort.gradients is not None and cohort.before is not None:
+        pairs = zip(cohort.gradients.faults(), cohort.before, strict=True)
+        more = [
+            (reason and reason.replace("the update", "the gradient")) or _bad_loss(float(before))
+            for reason, before in pairs
+        ]
+        faults = [fault or other for fault, other in zip(faults, more, strict=True)]
     if cohort.buffers is None:
         return faults
     return [
@@ -154,21 +183,26 @@ def _faults(cohort: Cohort) -> list[str | None]:
     ]
 
 
-def _refusal(cohort: Cohort, row: int, sampled: tuple[int, ...], fault: str | None) -> str | None:
-    client_id = cohort.client_ids[row]
-    if client_id not in sampled:
-        return "not asked in this round"
-    if client_id in cohort.client_ids[:row]:
-        return "duplicate reply"
-    return fault or _bad_claims(float(cohort.num_examples[row]), float(cohort.losses[row]))
+def _strangers(ids: tuple[int, ...], sampled: tuple[int, ...]) -> list[str | None]:
+    """Return for each row why it should not be there at all."""
+    asked, heard = frozenset(sampled), set[int]()
+    reasons: list[str | None] = []
+    for client_id in ids:
+        again = "duplicate reply" if client_id in heard else None
+        reasons.append(again if client_id in asked else "not asked in this round")
+        heard.add(client_id)
+    return reasons
 
 
-def _bad_claims(count: float, loss: float) -> str | None:
+def _bad_claims(cohort: Cohort, row: int) -> str | None:
+    count = float(cohort.num_examples[row])
     if not 0.0 < count <= MAX_EXAMPLES:
         return f"num_examples is {count:g}"
-    if not (np.isfinite(loss) and loss >= 0.0):
-        return f"loss is {loss:g}"
-    return None
+    return _bad_loss(float(cohort.losses[row]))
+
+
+def _bad_loss(loss: float) -> str | None:
+    return None if np.isfinite(loss) and loss >= 0.0 else f"loss is {loss:g}"
 
 
 def _unreadable(reply: object) -> str | None:
@@ -182,11 +216,11 @@ def _unreadable(reply: object) -> str | None:
 
 
 def _misplaced(
-    reply: Reply, first: dict[int, Reply], sampled: tuple[int, ...], key: tuple[str, int]
+    reply: Reply, first: dict[int, Reply], asked: frozenset[int], key: tuple[str, int]
 ) -> str | None:
     if (reply.run, reply.round_num) != key:
         return f"reply to round {reply.round_num} of run {reply.run!r}, not {key[1]} of {key[0]!r}"
-    if reply.client_id not in sampled:
+    if reply.client_id not in asked:
         return "not asked in this round"
     return "duplicate reply" if reply.client_id in first else None
 

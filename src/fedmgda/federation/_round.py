@@ -13,6 +13,7 @@ from fedmgda._blas import blas_threads
 from fedmgda._errors import FederationStalledError, FedmgdaError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda.federation._gate import admit
+from fedmgda.federation._protect import Protection, TrainingLosses, protect
 from fedmgda.federation._schedules import Constant, Schedule
 from fedmgda.federation._state import RoundRecord, ServerState
 from fedmgda.rules import center_weights
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from fedmgda._types import RuleState, Vector
+    from fedmgda.federation._protect import Protected
     from fedmgda.federation._sampling import Sampler
     from fedmgda.rules import Rule
     from fedmgda.values import Aggregate, Cohort, TrainCohort
@@ -46,6 +48,10 @@ class Federation:
             are averaged with λ0 and never enter a norm or a Gram matrix.
         max_failed_rounds: After so many rounds in a row without a usable update the run stops.
         client_names: What the clients are called where the user is told of them, by their ids.
+        protection: How steps are protected; then `train_cohort` must also bring the gradients and
+            losses at w_t, and `losses` must be there. None takes the rule's steps as they are.
+        losses: Asks participants what their training losses are under other models.
+        trials_at_once: How many lengths of a step they are asked about in one exchange.
     """
 
     train_cohort: TrainCohort
@@ -57,6 +63,20 @@ class Federation:
     num_buffers: int = 0
     max_failed_rounds: int = 5
     client_names: Sequence[str] | None = None
+    protection: Protection | None = None
+    losses: TrainingLosses | None = None
+    trials_at_once: int = 1
+
+    def __post_init__(self) -> None:
+        if self.protection is None:
+            return
+        if self.losses is None:
+            raise ValueError("protection needs losses, which asks the participants for theirs.")
+        if self.rule.average_iterates:
+            raise SpecError(
+                "An average of models is not protected, only each step is; leave server.protect or "
+                "rule.average_iterates out."
+            )
 
 
 def initial_state(federation: Federation, params: Vector) -> ServerState:
@@ -98,7 +118,7 @@ def _why(record: RoundRecord, names: Sequence[str] | None) -> str:
 
 
 def run_round(federation: Federation, server: ServerState) -> tuple[ServerState, RoundRecord]:
-    """Sample, train, gate, aggregate, step."""
+    """Sample, train, gate, aggregate, protect where that is asked for, step."""
     round_num = server.round_num + 1
     sampled = federation.sampler(generator(federation.seed, Stream.SAMPLING, round_num))
     clock = _Clock()
@@ -106,27 +126,65 @@ def run_round(federation: Federation, server: ServerState) -> tuple[ServerState,
     replies = federation.train_cohort(server.params.copy(), sampled, round_num)
     clock.lap("train")
     with blas_threads(len(sampled) ** 2 * len(server.params)):
-        cohort, quarantined = admit(replies, server.params, sampled, federation.num_buffers)
+        cohort, quarantined = admit(
+            replies,
+            server.params,
+            sampled,
+            federation.num_buffers,
+            gradients=federation.protection is not None,
+        )
         clock.lap("gate")
-        server, step, server_lr, failed = _advance(federation, server, cohort)
+        proposal = _propose(federation, server, cohort)
         clock.lap("aggregate")
+    server, protected, failed = _advance(federation, server, cohort, proposal)
+    if federation.protection is not None:
+        clock.lap("protect")
     return server, RoundRecord(
         round_num=round_num,
         sampled=sampled,
         cohort=cohort,
         quarantined=quarantined,
-        aggregate=step,
-        server_lr=server_lr,
+        aggregate=None if failed or proposal is None else proposal.aggregate,
+        server_lr=proposal.server_lr if proposal else 0.0,
+        protected=protected,
         failed=failed,
         seconds=clock.seconds,
     )
 
 
-def _advance(
-    federation: Federation, server: ServerState, cohort: Cohort
-) -> tuple[ServerState, Aggregate | None, float, str | None]:
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Proposal:
+    """What a rule proposes: z = η_t d for the parameters, and how the float buffers move."""
+
+    aggregate: Aggregate
+    rule_state: RuleState
+    server_lr: float
+    buffers: Vector | None
+
+    def step(self, size: int) -> Vector:
+        """Return z and the way of the buffers as one vector, of shape `(d + num_buffers,)`."""
+        step = np.zeros(size)
+        d = len(self.aggregate.direction)
+        with np.errstate(over="ignore", invalid="ignore"):
+            step[:d] = self.server_lr * self.aggregate.direction
+        if self.buffers is not None:
+            step[d:] = self.buffers
+        return step
+
+    def applied(self, params: Vector) -> Vector:
+        """Return the model after the step as it was proposed."""
+        params, d = params.copy(), len(self.aggregate.direction)
+        with np.errstate(over="ignore", invalid="ignore"):
+            params[:d] -= self.server_lr * self.aggregate.direction
+            if self.buffers is not None:
+                params[d:] -= self.buffers
+        return params
+
+
+def _propose(federation: Federation, server: ServerState, cohort: Cohort) -> _Proposal | None:
     if not cohort.client_ids:
-        return _stay(server), None, 0.0, "no client returned a usable update"
+        return None
     rule, round_num = federation.rule, server.round_num + 1
     if rule.needs_rows and not isinstance(cohort.updates, DenseUpdates):
         raise SpecError(
@@ -134,17 +192,34 @@ def _advance(
             "known; use a rule that weighs."
         )
     step, rule_state = _decide(rule, cohort, server.rule_state, round_num)
-    server_lr = federation.schedule(round_num, cohort)
-    params = server.params.copy()
-    d = len(params) - federation.num_buffers
-    with np.errstate(over="ignore", invalid="ignore"):
-        params[:d] -= server_lr * step.direction
-        if cohort.buffers is not None:
-            lam0 = center_weights("uniform", cohort.num_examples)
-            params[d:] -= lam0 @ cohort.buffers.astype(np.float64)
-    if not np.isfinite(params).all():
-        return _stay(server), None, server_lr, "the step left the range of the model's numbers"
-    return _move(server, params, rule_state), step, server_lr, None
+    buffers = None
+    if cohort.buffers is not None:
+        lam0 = center_weights("uniform", cohort.num_examples)
+        buffers = lam0 @ cohort.buffers.astype(np.float64)
+    return _Proposal(step, rule_state, federation.schedule(round_num, cohort), buffers)
+
+
+def _advance(
+    federation: Federation, server: ServerState, cohort: Cohort, proposal: _Proposal | None
+) -> tuple[ServerState, Protected | None, str | None]:
+    """Make the proposed step, protected where that is asked for; say why none could be made."""
+    if proposal is None:
+        return _stay(server), None, "no client returned a usable update"
+    protection, losses, protected = federation.protection, federation.losses, None
+    if protection is None or losses is None:
+        params = proposal.applied(server.params)
+        usable = bool(np.isfinite(params).all())
+    else:
+        step, params = proposal.step(len(server.params)), server.params
+        usable = bool(np.isfinite(step).all())
+        if usable:
+            at_once = federation.trials_at_once
+            params, protected = protect(protection, params, step, cohort, losses, at_once)
+    if not usable:
+        return _stay(server), None, "the step left the range of the model's numbers"
+    if protected is not None and protected.held:
+        return _hold(server, proposal.rule_state), protected, None
+    return _move(server, params, proposal.rule_state), protected, None
 
 
 def _decide(
@@ -178,7 +253,15 @@ def _is_numbers(item: tuple[object, object]) -> bool:
 
 def _stay(server: ServerState) -> ServerState:
     stayed = _move(server, server.params, server.rule_state)
-    return replace(stayed, failed_rounds=server.failed_rounds + 1)
+    failed = server.failed_rounds + 1
+    return replace(stayed, failed_rounds=failed, held_rounds=server.held_rounds)
+
+
+def _hold(server: ServerState, rule_state: RuleState) -> ServerState:
+    """Go to the next round with the same model; to hold is not to fail."""
+    held, failed = server.held_rounds + 1, server.failed_rounds
+    stayed = _move(server, server.params, rule_state)
+    return replace(stayed, failed_rounds=failed, held_rounds=held)
 
 
 def _move(server: ServerState, params: Vector, rule_state: RuleState) -> ServerState:

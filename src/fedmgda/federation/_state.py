@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedmgda._types import RuleState, Vector
+    from fedmgda.federation._protect import Protected
     from fedmgda.federation._selection import Selected
     from fedmgda.values import Aggregate, Cohort, Failure
 
@@ -27,6 +28,7 @@ class ServerState:
         average: The mean of the iterates so far, in float64, where the rule asks for it.
         failed_rounds: How many rounds in a row, up to now, had no usable update.
         selected: The best model so far, where the caller selects one; no round reads it.
+        held_rounds: How many rounds in a row, up to now, were held; failed ones do not count.
     """
 
     round_num: int
@@ -35,6 +37,7 @@ class ServerState:
     average: Vector | None = None
     failed_rounds: int = 0
     selected: Selected | None = None
+    held_rounds: int = 0
 
     @property
     def model(self) -> Vector:
@@ -56,6 +59,7 @@ class RoundRecord:
         quarantined: The clients whose reply was refused or never came, with the reason.
         aggregate: What became of it; None if the round failed.
         server_lr: The step of the server.
+        protected: What protection made of the step; None without it, and if the round failed.
         failed: Why the model did not move, or None.
         seconds: Wall time by phase.
     """
@@ -66,5 +70,6 @@ class RoundRecord:
     quarantined: tuple[Failure, ...]
     aggregate: Aggregate | None
     server_lr: float
+    protected: Protected | None = None
     failed: str | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)

@@ -12,6 +12,9 @@
 
 from fedmgda.minnorm._blocks import float64_blocks
 from fedmgda.minnorm._certificate import duality_gap, duality_gap_of_rows
+from fedmgda.minnorm._cone import nearest_in_cone
+from fedmgda.minnorm._cone_certificate import ConeCertificate, cone_certificate
+from fedmgda.minnorm._cone_problem import ConeSolution
 from fedmgda.minnorm._constrained import min_norm_constrained
 from fedmgda.minnorm._gramian import Products, gramian, normalized_gramian
 from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
@@ -21,9 +24,12 @@ from fedmgda.minnorm._solve_rows import min_norm_of_rows, prefers_rows
 from fedmgda.minnorm._sums import euclidean_norm, inner_products, row_norms, weighted_sum
 
 __all__ = [
+    "ConeCertificate",
+    "ConeSolution",
     "MinNormSolution",
     "Products",
     "Status",
+    "cone_certificate",
     "duality_gap",
     "duality_gap_of_rows",
     "euclidean_norm",
@@ -33,6 +39,7 @@ __all__ = [
     "min_norm",
     "min_norm_constrained",
     "min_norm_of_rows",
+    "nearest_in_cone",
     "normalized_gramian",
     "prefers_rows",
     "project_onto_box",

@@ -4,23 +4,41 @@ from fedmgda.paper._comparison import Line
 from fedmgda.paper._cost import Standing, calibrate, elsewhere, measured_on, standing
 from fedmgda.paper._export import export_study
 from fedmgda.paper._metrics import METRICS
+from fedmgda.paper._primary import PRIMARIES, Decision, Primary, decide
+from fedmgda.paper._promise import Promise
 from fedmgda.paper._published import Number, published_number
 from fedmgda.paper._questions import Answer
-from fedmgda.paper._report import Report, write_report
+from fedmgda.paper._report import Report
 from fedmgda.paper._setting import Setting, default_folder, parse_seeds, plan_study, run_command
 from fedmgda.paper._statistics import Difference, holm, paired_difference
 from fedmgda.paper._study import STUDIES, Study, load_study
-from fedmgda.paper._text import STARS, answers_lines, line_cells, preamble, reasons_of
+from fedmgda.paper._text import (
+    SEEN,
+    STARS,
+    answers_lines,
+    fixed_answers_lines,
+    line_cells,
+    preamble,
+    primaries_lines,
+    promises_lines,
+    reasons_of,
+)
 from fedmgda.paper._verdict import Verdict, judge
+from fedmgda.paper._write import write_report
 
 __all__ = [
     "METRICS",
+    "PRIMARIES",
+    "SEEN",
     "STARS",
     "STUDIES",
     "Answer",
+    "Decision",
     "Difference",
     "Line",
     "Number",
+    "Primary",
+    "Promise",
     "Report",
     "Setting",
     "Standing",
@@ -28,9 +46,11 @@ __all__ = [
     "Verdict",
     "answers_lines",
     "calibrate",
+    "decide",
     "default_folder",
     "elsewhere",
     "export_study",
+    "fixed_answers_lines",
     "holm",
     "judge",
     "line_cells",
@@ -40,6 +60,8 @@ __all__ = [
     "parse_seeds",
     "plan_study",
     "preamble",
+    "primaries_lines",
+    "promises_lines",
     "published_number",
     "reasons_of",
     "run_command",

@@ -57,11 +57,20 @@ class Line:
         return None if self.published is None else self.mean - self.published.mean
 
 
-def compare(study: Study, setting: Setting, results: Sequence[Result]) -> list[Line]:
-    """Return every metric of every row that has results, metric by metric."""
+def compare(
+    study: Study, setting: Setting, results: Sequence[Result], metrics: Sequence[str] = ()
+) -> list[Line]:
+    """Return every metric of every row that has results, metric by metric.
+
+    Args:
+        study: The study.
+        setting: How large it was run.
+        results: Its runs.
+        metrics: What is measured; empty for what the study lists.
+    """
     groups = by_cell(results)
     lines = []
-    for metric in study.metrics:
+    for metric in metrics or study.metrics:
         for cell, group in groups.items():
             values = {r.run.seed: measure(r, metric, study.span) for r in group}
             variant = dict(cell).get("variant", "")

@@ -13,9 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from fedmgda._types import Vector
+    from fedmgda.experiments import RoundRow
     from fedmgda.paper._result import Result
 
-__all__ = ["METRICS", "measure"]
+__all__ = ["FIXED", "HEADINGS", "METRICS", "measure"]
+
+LATE = 10
+"""How many evaluations, the last ones, a late mean is over."""
+STEP = 1e-3
+"""The length from which on a move of the model counts as a step."""
+SHORT = 1 / 16
+"""The share of a turned step below which what is left of it is hardly a step."""
 
 
 def measure(result: Result, metric: str, span: int) -> float:
@@ -44,6 +52,65 @@ def _of_client(client: int) -> Callable[[Result, int], float]:
         return 100.0 * float(result.evaluations[-1].accuracies[client])
 
     return value
+
+
+def _of_curve(name: str, last: int = 0) -> Callable[[Result, int], float]:
+    """Measure the mean, over the last evaluations or over all, of what honest users have."""
+
+    def value(result: Result, span: int) -> float:
+        del span
+        return float(np.mean(100.0 * result.curve(name)[-last:]))
+
+    return value
+
+
+def _share(happens: Callable[[Result, RoundRow], bool]) -> Callable[[Result, int], float]:
+    """Measure the rounds in which something happens, in percent."""
+
+    def value(result: Result, span: int) -> float:
+        del span
+        return _mean(np.array([100.0 * happens(result, row) for row in result.rounds]))
+
+    return value
+
+
+def _attacker_is_out(result: Result, row: RoundRow) -> bool:
+    return not result.malicious.isdisjoint(failure.client_id for failure in row.quarantined)
+
+
+def _attackers_quarantined(result: Result, span: int) -> float:
+    return _share(_attacker_is_out)(result, span) if result.malicious else math.nan
+
+
+def _stepped(result: Result, span: int) -> float:
+    del span
+    return _mean(100.0 * (result.steps() >= STEP))
+
+
+def _improved_stepped(result: Result, span: int) -> float:
+    del span
+    return _mean(result.improved()[result.steps() >= STEP])
+
+
+def _short(result: Result, span: int) -> float:
+    """Measure the rounds of a protected run whose step was cut to less than a sixteenth."""
+    del span
+    scales = [row.protection.scale for row in result.rounds if row.protection is not None]
+    cut = [100.0 * (scale is not None and scale < SHORT) for scale in scales]
+    return _mean(np.array(cut))
+
+
+def _overridden(result: Result, span: int) -> float:
+    del span
+    rows = [row for row in result.rounds if row.protection is not None]
+    asked = sum(len(row.client_ids) for row in rows)
+    left_out = sum(len(row.protection.overridden) for row in rows if row.protection)
+    return 100.0 * left_out / asked if asked else math.nan
+
+
+def _path(result: Result, span: int) -> float:
+    del span
+    return float(result.steps().sum())
 
 
 def _improved(result: Result, span: int) -> float:
@@ -84,6 +151,18 @@ _MEASURES: Mapping[str, Callable[[Result, int], float]] = {
     "improved": _improved,
     "improved_final": _improved_final,
     "training_loss": _training_loss,
+    "late_average": _of_curve("average", LATE),
+    "curve_average": _of_curve("average"),
+    "late_std": _of_curve("std", LATE),
+    "late_worst5": _of_curve("percentile_5", LATE),
+    "improved_stepped": _improved_stepped,
+    "stepped": _stepped,
+    "held": _share(lambda _, row: bool(row.held)),
+    "quarantined": _share(lambda _, row: bool(row.quarantined)),
+    "attackers_quarantined": _attackers_quarantined,
+    "path": _path,
+    "short": _short,
+    "overridden": _overridden,
 }
 
 METRICS: Mapping[str, str] = {
@@ -102,5 +181,37 @@ METRICS: Mapping[str, str] = {
     "improved": "improved participants, mean over rounds, %",
     "improved_final": "improved participants at the end, smoothed, %",
     "training_loss": "training loss at the end, smoothed",
+    "late_average": "late mean: average accuracy of the honest users, last ten evaluations, %",
+    "curve_average": "curve mean: average accuracy of the honest users, all evaluations, %",
+    "late_std": "late std of the honest users' accuracies, last ten evaluations",
+    "late_worst5": "late worst 5 %: 5th percentile of the honest users, last ten evaluations, %",
+    "improved_stepped": "improved participants, mean over rounds with a step, %",
+    "stepped": "rounds with a step, %",
+    "held": "rounds held, %",
+    "quarantined": "rounds in which somebody was quarantined, %",
+    "attackers_quarantined": "rounds in which an attacker was quarantined, %",
+    "path": "length of the path: all steps of the model together",
+    "short": "rounds whose step was cut to less than a sixteenth, %",
+    "overridden": "participants that the step left out of its cone, %",
 }
 """What each metric is called in reports."""
+
+HEADINGS: Mapping[str, str] = {
+    "late_average": "late mean",
+    "curve_average": "curve mean",
+    "late_std": "late std",
+    "late_worst5": "late worst 5 %",
+    "improved": "improved, %",
+    "improved_stepped": "improved in rounds with a step, %",
+    "stepped": "rounds with a step, %",
+    "held": "held, %",
+    "quarantined": "quarantined, %",
+    "attackers_quarantined": "attacker quarantined, %",
+    "path": "path",
+    "short": "s below 1/16, %",
+    "overridden": "overridden, %",
+}
+"""What the metrics that were fixed beforehand are called above a column."""
+
+FIXED = tuple(HEADINGS)
+"""What is measured of every study of rules, fixed before the results it is measured on."""

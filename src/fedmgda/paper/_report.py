@@ -1,18 +1,19 @@
-"""From finished runs to the report of a study: a table, a page, figures."""
+"""What a study has shown so far: from its runs to lines, differences and primary comparisons."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import StoreError
-from fedmgda._files import write_file
 from fedmgda.paper._comparison import Line, compare
-from fedmgda.paper._figures import draw_study
+from fedmgda.paper._metrics import FIXED
+from fedmgda.paper._primary import Sample, samples
+from fedmgda.paper._promise import Promise, promises
 from fedmgda.paper._questions import Answer, answers
 from fedmgda.paper._result import Result, read_results
 from fedmgda.paper._setting import plan_study, run_command
-from fedmgda.paper._text import answers_csv, lines_csv, markdown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from fedmgda.paper._setting import Setting
     from fedmgda.paper._study import Study
 
-__all__ = ["Report", "write_report"]
+__all__ = ["Report", "make_report"]
 
 
 @final
@@ -31,6 +32,10 @@ class Report:
     Attributes:
         lines: Our numbers beside the paper's.
         answers: Differences over paired seeds, for the questions of our own.
+        fixed: The metrics that were fixed beforehand; none that nothing measured.
+        fixed_answers: Differences in them.
+        primaries: The primary comparisons of the study, seed by seed.
+        promises: What its protected rows did, round by round.
         results: The runs behind them.
         planned: How many runs the study has.
         files: What was written.
@@ -38,19 +43,23 @@ class Report:
 
     lines: list[Line]
     answers: list[Answer]
+    fixed: list[Line]
+    fixed_answers: list[Answer]
+    primaries: dict[str, Sample]
+    promises: list[Promise]
     results: list[Result]
     planned: int
-    files: list[Path]
+    files: list[Path] = field(default_factory=list)
 
 
-def write_report(study: Study, setting: Setting, folder: Path) -> Report:
-    """Write `<id>.csv`, `<id>.md` and the figures into the folder of the runs.
+def make_report(study: Study, setting: Setting, folder: Path) -> Report:
+    """Read the runs of a study and compare them; no file is written.
 
     Every finished run counts. A row without one is shown as far as its runs have come, and is not
-    compared. The same runs give the same bytes.
+    compared.
 
     Raises:
-        StoreError: If nothing has been run there, or the folder cannot be written.
+        StoreError: If nothing has been run there.
     """
     runs = plan_study(study, setting)
     results = read_results(runs, folder)
@@ -60,18 +69,15 @@ def write_report(study: Study, setting: Setting, folder: Path) -> Report:
             f"{folder} has no run of {study.name!r} that came to an evaluation; "
             f"run it with: {run_command(study, setting, folder)}"
         )
-    found = answers(study, lines)
-    texts = {
-        f"{study.name}.csv": lines_csv(study, lines),
-        f"{study.name}.md": markdown(study, setting, lines, found),
-    }
-    if found:
-        texts[f"{study.name}-differences.csv"] = answers_csv(found)
-    for name, text in texts.items():
-        write_file(folder / name, text.encode())
-    try:
-        figures = draw_study(study, results, lines, folder)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
-    files = [*(folder / name for name in texts), *figures]
-    return Report(lines=lines, answers=found, results=results, planned=len(runs), files=files)
+    fixed = _measured(compare(study, setting, results, FIXED))
+    return Report(
+        lines=lines, answers=answers(study, lines), fixed=fixed,
+        fixed_answers=answers(study, fixed), primaries=samples(study, setting, fixed),
+        promises=promises(study, results), results=results, planned=len(runs),
+    )  # fmt: skip
+
+
+def _measured(lines: list[Line]) -> list[Line]:
+    """Leave out what no run of the study measured."""
+    known = {line.metric for line in lines if any(map(math.isfinite, line.values.values()))}
+    return [line for line in lines if line.metric in known]

@@ -76,6 +76,15 @@ class Result:
         values = np.array(kept, dtype=np.float64).reshape(-1, 2)
         return values[:, 0], values[:, 1]
 
+    def curve(self, name: str) -> Vector:
+        """Return a measure of the honest users' accuracies, in [0, 1], at every evaluation."""
+        summaries = [row.honest.accuracy if row.honest else None for row in self.evaluations]
+        return _floats((summary or {}).get(name) for summary in summaries)
+
+    def steps(self) -> Vector:
+        """Return how far every round moved the model; nowhere where it failed or was held."""
+        return np.array([_step(row) for row in self.rounds], dtype=np.float64)
+
     def improved(self) -> Vector:
         """Return the improved participants of every round in percent, NaN where not measured."""
         return _floats(row.improved for row in self.rounds)
@@ -117,6 +126,12 @@ def by_cell(results: Sequence[Result]) -> dict[tuple[tuple[str, str], ...], list
         if result.done or len(result.evaluations) > 1:
             groups.setdefault(tuple(result.cell.items()), []).append(result)
     return {cell: [r for r in group if r.done] or group for cell, group in groups.items()}
+
+
+def _step(row: RoundRow) -> float:
+    if row.protection is not None:
+        return row.protection.moved_norm
+    return 0.0 if row.held or row.norm is None else row.server_lr * row.norm
 
 
 def _floats(values: Iterable[float | None]) -> Vector:

@@ -1,4 +1,4 @@
-"""The comparison as CSV and as Markdown."""
+"""The comparison as CSV, and in sentences."""
 
 from __future__ import annotations
 
@@ -8,27 +8,39 @@ import math
 from typing import TYPE_CHECKING
 
 from fedmgda.paper._comparison import cell_name
-from fedmgda.paper._metrics import METRICS
+from fedmgda.paper._primary import PRIMARIES, SEEDS, decide, is_whole
 from fedmgda.paper._setting import seeds_of
 from fedmgda.paper._verdict import rule_text, tolerance
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from fedmgda.paper._comparison import Line
+    from fedmgda.paper._primary import Decision, Sample
+    from fedmgda.paper._promise import Promise
     from fedmgda.paper._questions import Answer
     from fedmgda.paper._setting import Setting
+    from fedmgda.paper._statistics import Difference
     from fedmgda.paper._study import Study
 
 __all__ = [
+    "SEEN",
     "STARS",
     "answers_csv",
     "answers_lines",
+    "fixed_answers_csv",
+    "fixed_answers_lines",
+    "fixed_csv",
+    "interval_text",
     "line_cells",
     "lines_csv",
-    "markdown",
     "preamble",
+    "primaries_csv",
+    "primaries_lines",
+    "promises_csv",
+    "promises_lines",
     "reasons_of",
+    "star",
 ]
 
 STARS = (
@@ -37,8 +49,13 @@ STARS = (
 )
 """What the marks behind an interval mean."""
 
+SEEN = (
+    "Descriptive: 95 % intervals of Student's t, without a correction for their number; seen is "
+    "what excludes zero."
+)
+"""What is said above differences that no verdict rests on."""
+
 _LEVEL = 0.05
-_HEADER = ("row", "ours", "published", "difference", "verdict")
 
 
 def lines_csv(study: Study, lines: Sequence[Line]) -> str:
@@ -76,6 +93,68 @@ def answers_csv(found: Sequence[Answer]) -> str:
     return _csv(head, rows)
 
 
+def fixed_csv(study: Study, fixed: Sequence[Line]) -> str:
+    """Write what every run has in the metrics that were fixed beforehand."""
+    rows = [
+        (cell_name(study, line.cell), line.metric, seed, value)
+        for line in fixed
+        for seed, value in line.values.items()
+    ]
+    return _csv(("row", "metric", "seed", "value"), rows)
+
+
+def fixed_answers_csv(found: Sequence[Answer]) -> str:
+    """Write every difference in them, without a correction."""
+    head = ("first", "second", "within", "metric", "seeds", "mean", "low_95", "high_95", "p")
+    rows = [
+        (
+            a.first, a.second, "; ".join(a.within.values()), a.metric,
+            a.difference.n, a.difference.mean, a.difference.low, a.difference.high, a.difference.p,
+        )
+        for a in found
+    ]  # fmt: skip
+    return _csv(head, rows)
+
+
+def primaries_csv(found: Mapping[str, Sample]) -> str:
+    """Write the primary comparisons that may be looked at, seed by seed."""
+    rows = [
+        (name, seed, value)
+        for name, sample in found.items()
+        if is_whole(sample)
+        for seed, value in sample.items()
+    ]
+    return _csv(("comparison", "seed", "value"), rows)
+
+
+def promises_csv(found: Sequence[Promise]) -> str:
+    """Write what protected rows did."""
+    head = (
+        "row", "runs", "rounds", "losses", "rose", "held_percent", "most_held_percent",
+        "short_percent", "most_short_percent", "overridden_percent", "plain", "path_percent",
+    )  # fmt: skip
+    rows = [
+        (
+            p.row, p.runs, p.rounds, p.losses, p.rose, p.held, p.most_held, p.short, p.most_short,
+            p.overridden, p.plain, "" if p.path is None else p.path,
+        )
+        for p in found
+    ]  # fmt: skip
+    return _csv(head, rows)
+
+
+def promises_lines(found: Sequence[Promise]) -> list[str]:
+    """Say of every protected row how far its promise was kept, and what it cost in steps."""
+    return [
+        f"{p.row}: of {p.losses:,} losses of honest participants in {p.rounds:,} rounds of "
+        f"{p.runs} runs, {p.rose:,} rose; {p.held:.2f} % of the rounds were held (at most "
+        f"{p.most_held:.2f} % of a run), {p.short:.2f} % had a step cut to less than a sixteenth "
+        f"(at most {p.most_short:.2f} %), {p.overridden:.2f} % of the participants were overridden"
+        + ("." if p.path is None else f"; the path is {p.path:.0f} % as long as that of {p.plain}.")
+        for p in found
+    ]
+
+
 def line_cells(study: Study, line: Line) -> tuple[str, str, str, str, str]:
     """Return the texts of one line: row, ours, published, difference, verdict."""
     spread = f" ± {line.std:.2f}" if len(line.values) > 1 else ""
@@ -91,11 +170,48 @@ def answers_lines(found: Sequence[Answer]) -> list[str]:
     The interval is 95 %, over paired seeds; a star marks one that excludes zero, two stars one
     that would do so with all others beside it.
     """
+    return [f"{_answer_text(a)}{star(a)}" for a in found]
+
+
+def fixed_answers_lines(found: Sequence[Answer]) -> list[str]:
+    """Say every difference in what was fixed beforehand, and whether it is seen."""
     return [
-        f"{a.first} minus {a.second}{''.join(f' [{value}]' for value in a.within.values())}: "
-        f"{a.metric} {a.difference.mean:+.2f} {_interval(a)}, n = {a.difference.n}{_star(a)}"
+        f"{_answer_text(a)}{', seen' if a.difference.excludes_zero else ''}"
         for a in found
+        if not math.isnan(a.difference.mean)
     ]
+
+
+def _answer_text(a: Answer) -> str:
+    return (
+        f"{a.first} minus {a.second}{''.join(f' [{value}]' for value in a.within.values())}: "
+        f"{a.metric} {a.difference.mean:+.2f} {interval_text(a.difference)}, n = {a.difference.n}"
+    )
+
+
+def primaries_lines(found: Mapping[str, Sample]) -> list[str]:
+    """Say of every primary comparison of a study what its seeds decide, or which are missing."""
+    decided = {decision.primary.name: decision for decision in decide(found)}
+    return [
+        _decision_text(decided[name]) if name in decided else _missing_text(name, sample)
+        for name, sample in found.items()
+    ]
+
+
+def _decision_text(decision: Decision) -> str:
+    primary = decision.primary
+    text = (
+        f"{primary.name} {decision.word}: {primary.claim}: {primary.metric} {decision.mean:+.2f} "
+        f"{interval_text(decision)} (Holm over {len(PRIMARIES)}, p = {decision.p_adjusted:.2g})"
+    )
+    if decision.word != "undecided":
+        return f"{text}."
+    return f"{text}; beyond ±{decision.smallest:.2f} it would have been decided."
+
+
+def _missing_text(name: str, sample: Sample) -> str:
+    missing = ", ".join(map(str, sorted(SEEDS - sample.keys())))
+    return f"{name} waits: it is decided, and shown, when the seeds {missing} are there."
 
 
 def reasons_of(lines: Iterable[Line]) -> list[str]:
@@ -113,6 +229,11 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
         texts.append(short)
     if setting.changes:
         texts.append(f"Changed: {', '.join(setting.changes)}.")
+    if study.longer:
+        texts.append(
+            f"{', '.join(study.longer)}: {round(study.cost * rounds)} rounds, what {rounds} "
+            f"protected ones take (one takes as long as {study.cost:g} plain ones)."
+        )
     if rounds != study.rounds:
         texts.append(
             f"The study has {study.rounds} rounds: --rounds {rounds} also shortens or stretches "
@@ -137,48 +258,16 @@ def _short_of(study: Study, lines: Sequence[Line], asked: int) -> str:
     )
 
 
-def markdown(study: Study, setting: Setting, lines: Sequence[Line], found: Sequence[Answer]) -> str:
-    """Write the whole comparison for people."""
-    blocks = [f"# {study.title}", "\n\n".join(preamble(study, setting, lines))]
-    for metric in dict.fromkeys(line.metric for line in lines):
-        chosen = [line for line in lines if line.metric == metric]
-        shown = len(_HEADER) if any(line.published for line in chosen) else 2
-        rows = [line_cells(study, line)[:shown] for line in chosen]
-        rule = "|---|" + "--:|" * (shown - 1)
-        body = [_row(_HEADER[:shown]), rule, *(_row(cells) for cells in rows)]
-        why = "".join(f"\n\nNot comparable: {reason}." for reason in reasons_of(chosen))
-        blocks.append(f"## {METRICS[metric]}\n\n" + "\n".join(body) + why)
-    if found:
-        blocks.append(_answers_block(found))
-    return "\n\n".join(blocks) + "\n"
-
-
-def _answers_block(found: Sequence[Answer]) -> str:
-    rows = [
-        (
-            a.metric, f"{a.first} - {a.second}", ", ".join(a.within.values()) or "-",
-            f"{a.difference.mean:+.2f}", f"{_interval(a)}{_star(a)}", str(a.difference.n),
-        )
-        for a in found
-    ]  # fmt: skip
-    head = ("metric", "first - second", "within", "mean", "95 % interval", "seeds")
-    body = [_row(head), "|---|---|---|--:|---|--:|", *(_row(cells) for cells in rows)]
-    return f"## Differences over paired seeds\n\n{STARS}\n\n" + "\n".join(body)
-
-
-def _interval(answer: Answer) -> str:
-    gap = answer.difference
+def interval_text(gap: Difference | Decision) -> str:
+    """Write an interval, or that there is none."""
     return "(no interval)" if math.isnan(gap.low) else f"[{gap.low:+.2f}, {gap.high:+.2f}]"
 
 
-def _star(answer: Answer) -> str:
+def star(answer: Answer) -> str:
+    """Mark a difference whose interval excludes zero, and one that stands among all others."""
     if not answer.difference.excludes_zero:
         return ""
     return " **" if answer.p_adjusted < _LEVEL else " *"
-
-
-def _row(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "/") for cell in cells) + " |"
 
 
 def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -69,3 +69,32 @@ def _least_norm(rows: Matrix, offset: Vector, mass: float) -> Vector:
     edges = rows[1:] - rows[0]
     rest = np.linalg.lstsq(edges.T, -(offset + mass * rows[0]), rcond=None)[0]
     return np.concatenate(([mass - rest.sum()], rest))
+
+
+def nearest_step(rows: Matrix, step: Vector, bound: float) -> Vector | None:
+    """Find the point nearest `step` with ⟨u_i, point⟩ >= bound, from the rows themselves.
+
+    Lawson and Hanson's least distance programming: with the residual (x, t) of the non-negative
+    least squares problem Σ y_i (u_i, b_i) ≈ (0, 1), the shortest x with ⟨u_i, x⟩ >= b_i is -x / t.
+    The lengths of rows do not matter to it, and t is well away from 0 if x is about as long as 1.
+
+    SciPy's method stops early on some opposed rows; its answer counts only if its own
+    certificate, taken from the rows, says that it is good to 1e-7.
+    """
+    lengths = np.linalg.norm(rows, axis=1)
+    units = rows[lengths > 0.0] / lengths[lengths > 0.0, None]
+    demand = bound / lengths[lengths > 0.0] - units @ step
+    scale = float(demand.max(initial=0.0))
+    if scale <= 0.0:
+        return step
+    for _ in range(3):
+        system = np.vstack((units.T, demand / scale))
+        goal = np.zeros(len(system))
+        goal[-1] = 1.0
+        y, _ = nnls(system, goal, maxiter=30 * len(units))
+        rest = system @ y - goal
+        multipliers, move = (-scale / rest[-1] * part for part in (y, rest[:-1]))
+        scale = float(np.linalg.norm(move))
+    slack = units @ move - demand
+    error = multipliers @ np.abs(slack) - min(slack.min(), 0.0) * multipliers.sum()
+    return step + move if error <= (1e-7 * scale) ** 2 else None

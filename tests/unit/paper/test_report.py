@@ -3,6 +3,7 @@
 import csv
 import json
 import lzma
+import math
 import re
 import shutil
 from dataclasses import replace
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from fedmgda._errors import StoreError
+from fedmgda.experiments import RoundRow
 from fedmgda.metrics import smoothed
 from fedmgda.paper import (
     Setting,
@@ -23,12 +25,14 @@ from fedmgda.paper import (
     write_report,
 )
 from fedmgda.paper._comparison import compare
-from fedmgda.paper._metrics import measure
-from fedmgda.paper._result import by_cell, read_results
+from fedmgda.paper._metrics import FIXED, measure
+from fedmgda.paper._result import _step, by_cell, read_results
+from fedmgda.values import Failure
 from runs import mark_finished
 from tiny import run_tiny
 
 SETTING = Setting(seeds=2)
+PROTECTED = {"short", "overridden"}  # what only a protected run has
 METRICS = ("average", "std", "worst5", "best5", "avg_data", "honest_average", "improved",
            "improved_final", "training_loss")  # fmt: skip
 
@@ -105,6 +109,97 @@ def test_measures_of_the_last_rounds_are_ends_of_smoothed_curves(finished):
     losses = smoothed([np.mean(row.local_losses) for row in rounds], 50)[-1]
     assert measure(finished[0], "improved_final", 50) == pytest.approx(improved)
     assert measure(finished[0], "training_loss", 50) == pytest.approx(losses)
+
+
+def test_late_and_curve_means_are_those_of_the_evaluations_of_honest_users(finished):
+    for result in finished:
+        rows = [row.honest.accuracy for row in result.evaluations]
+        assert len(rows) == 3, "fewer than ten: the late mean is over all there are"
+        for metric, name in (
+            ("late_average", "average"), ("curve_average", "average"), ("late_std", "std"),
+            ("late_worst5", "percentile_5"),
+        ):  # fmt: skip
+            expected = 100 * np.mean([row[name] for row in rows])
+            assert measure(result, metric, 50) == pytest.approx(expected), metric
+
+
+class Records:
+    """The rounds and evaluations of a run, made up."""
+
+    def __init__(self, rounds=(), averages=(), malicious=()):
+        self.rounds, self.averages = rounds, np.array(averages)
+        self.malicious = frozenset(malicious)
+
+    def curve(self, name):
+        assert name == "average"
+        return self.averages
+
+    def steps(self):
+        return np.array([_step(row) for row in self.rounds])
+
+    def improved(self):
+        return np.array([row.improved for row in self.rounds])
+
+
+def round_row(norm, **options):
+    return RoundRow(round_num=1, client_ids=(), server_lr=0.5, quarantined=(), norm=norm, **options)
+
+
+def test_a_late_mean_is_over_the_last_ten_evaluations_and_a_curve_mean_over_all():
+    result = Records(averages=[0.0, *[0.5] * 10])
+    assert measure(result, "late_average", 50) == pytest.approx(50.0)
+    assert measure(result, "curve_average", 50) == pytest.approx(100 * 5 / 11)
+
+
+def test_rounds_without_a_step_are_told_from_those_with_one():
+    rows = [
+        round_row(0.4, improved=50.0),
+        round_row(1e-4, improved=100.0),
+        round_row(0.4, improved=100.0, held=True),
+        round_row(None, improved=100.0, failed="nobody is left"),
+    ]
+    result = Records(rows)
+    shares = {
+        m: measure(result, m, 50) for m in ("improved", "improved_stepped", "stepped", "held")
+    }
+    assert shares == {"improved": 87.5, "improved_stepped": 50.0, "stepped": 25.0, "held": 25.0}
+    assert measure(result, "path", 50) == pytest.approx(0.2 + 5e-5)
+
+
+def test_the_attacker_in_quarantine_is_told_from_others_there():
+    out = [Failure(client_id=client, reason="NaN") for client in (0, 7)]
+    rows = [replace(round_row(1.0), quarantined=tuple(out[:k])) for k in (0, 1, 2)]
+    other = replace(round_row(1.0), quarantined=(out[1],))
+    result = Records([*rows, other], malicious=[0])
+    assert measure(result, "quarantined", 50) == 75.0
+    assert measure(result, "attackers_quarantined", 50) == 50.0
+    assert math.isnan(measure(Records(rows), "attackers_quarantined", 50))
+
+
+def test_what_was_fixed_has_files_of_its_own_and_leaves_the_others_as_they_were(study, folder):
+    report = write_report(study, SETTING, folder)
+    assert {line.metric for line in report.fixed} == set(FIXED) - PROTECTED
+    rows = list(csv.DictReader((folder / "fmnist-rules-fixed.csv").read_text().splitlines()))
+    assert len(rows) == 3 * 2 * (len(FIXED) - len(PROTECTED))
+    found = {(r["row"], r["metric"], int(r["seed"])): float(r["value"]) for r in rows}
+    for line in report.fixed:
+        for seed, value in line.values.items():
+            assert found[line.cell["variant"], line.metric, seed] == value
+    old = (folder / "fmnist-rules.csv").read_text() + (
+        folder / "fmnist-rules-differences.csv"
+    ).read_text()
+    assert "late_average" not in old
+
+
+def test_what_nothing_measured_is_left_out(study, tmp_path):
+    honest = {key: value for key, value in study.sweep.items() if key != "attack"}
+    sweep = {**honest, "evaluation": {"every": 2, "improved": False}}
+    silent = replace(study, sweep=sweep, metrics=("average",))
+    setting = Setting(seeds=1, rows=("FedAvg",))
+    run_tiny(silent, setting, tmp_path)
+    found = {line.metric for line in write_report(silent, setting, tmp_path).fixed}
+    missing = {"improved", "improved_stepped", "attackers_quarantined"}
+    assert set(FIXED) - found == missing | PROTECTED
 
 
 def test_a_line_has_the_mean_and_the_population_std_over_seeds(study, finished):
@@ -196,7 +291,10 @@ def test_the_same_runs_give_the_same_report(study, folder):
     once = {file.name: file.read_bytes() for file in write_report(study, SETTING, folder).files}
     again = {file.name: file.read_bytes() for file in write_report(study, SETTING, folder).files}
     assert once == again
-    assert set(once) == {"fmnist-rules.csv", "fmnist-rules.md", "fmnist-rules-differences.csv"}
+    assert set(once) == {
+        "fmnist-rules.csv", "fmnist-rules.md", "fmnist-rules-differences.csv",
+        "fmnist-rules-fixed.csv", "fmnist-rules-fixed-differences.csv",
+    }  # fmt: skip
 
 
 def test_the_table_has_full_precision_and_every_reason(study, folder):
