@@ -99,7 +99,7 @@ def _columns(rows: int, lam: Vector | None) -> Indices | None:
 
 def _products(updates: Updates, columns: Indices) -> Matrix:
     """Return columns of the Gram matrix, the whole of which may be far too large."""
-    vectors = short_vectors(updates)
+    vectors = short_vectors(updates) if len(columns) < updates.num_rows else None
     if vectors is None:
         return updates.gramian()[:, columns]
     rows = vectors.astype(np.float64)

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
     from fedmgda._types import Matrix, Vector
 
 __all__ = ["DualPoint", "NearestWeights"]
 
 RIDGE = 1e-13  # relative: keeps the Newton system solvable where equations depend on each other
-FALL = 0.5  # to this share of itself a step must bring the residual, or the slope along it
+FALL = 0.5  # to this share of itself a step must bring the slope along it
+NEAR = 1e-6  # a miss below which slopes may be lost in rounding
+TURN = 1e-3  # how much of the first slope a step may have behind the minimum
 TRIALS = 40  # of the length of one step
 PROVED = 1e-9  # relative: a contradiction larger than this is none of rounding
 
@@ -112,17 +113,22 @@ class NearestWeights:
 
     def _moved(self, point: DualPoint) -> DualPoint | None:
         """Make a Newton step: a whole one if that is good, else as long a one as is."""
-        direction = self._newton((self.lower < point.lam) & (point.lam < self.upper), point)
+        direction = self._newton(point)
         along = self.system @ direction
         moved = self._point(point.prices + direction, point.pull + along)
-        if moved.miss <= FALL * point.miss:
+        first = float(point.residual @ direction)
+        if _is_long_enough(float(moved.residual @ direction), first):
+            return moved
+        if moved.miss <= FALL * point.miss and point.miss <= NEAR:
             return moved
         length = self._length(point, direction, along)
         if length == 0.0:
             return None
         return self._point(point.prices + length * direction, point.pull + length * along)
 
-    def _newton(self, free: NDArray[np.bool_], point: DualPoint) -> Vector:
+    def _newton(self, point: DualPoint) -> Vector:
+        """Return the step that solves the equations for the weights that are off their bounds."""
+        free = (self.lower < point.lam) & (point.lam < self.upper)
         rows = self.system if free.all() else self.system[free]
         if self.give is not None:
             rows = rows * np.sqrt(self.give[free])[:, None]
@@ -147,7 +153,7 @@ class NearestWeights:
         for _ in range(TRIALS):
             weights = self._weights(point.pull + length * along)
             slope = first + (float(along @ weights) - start) + length * bent
-            if abs(slope) <= FALL * abs(first):
+            if _is_long_enough(slope, first):
                 return length
             low, high = (length, high) if slope < 0 else (low, length)
             if high == np.inf:
@@ -155,3 +161,8 @@ class NearestWeights:
             else:  # the ridge may have made the direction too long by many decades
                 length = 0.5 * (low + high) if low > 0.0 else high / 16.0
         return low
+
+
+def _is_long_enough(slope: float, first: float) -> bool:
+    """Tell whether a step has come near the minimum: the slope has fallen, and hardly turned."""
+    return FALL * first <= slope <= -TURN * first
