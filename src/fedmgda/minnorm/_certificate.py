@@ -78,7 +78,7 @@ def gap_of(slope: Vector, lam: Vector, lower: Vector, upper: Vector) -> float:
     if s_i > ν and the upper bound if s_i < ν: a sum of terms >= 0, so nothing cancels.
     """
     excess = slope - price_of(slope, lower, upper)
-    terms = np.where(excess > 0, (lam - lower) * excess, (lam - upper) * excess)
+    terms = (lam - np.where(excess > 0, lower, upper)) * excess
     return max(float(terms.sum()), 0.0)
 
 
@@ -88,10 +88,11 @@ def price_of(slope: Vector, lower: Vector, upper: Vector) -> float:
     The best μ for a linear objective starts at the lower bounds and gives the remaining mass
     1 - Σ lower to the users in the order of their slopes, to each up to its upper bound.
     """
-    room, mass = upper - lower, 1.0 - lower.sum()
+    mass = 1.0 - lower.sum()
     first = int(slope.argmin())
-    if room[first] >= mass:  # always so where the box leaves the whole simplex
+    if upper[first] - lower[first] >= mass:  # always so where the box leaves the whole simplex
         return float(slope[first])
+    room = upper - lower
     order = np.argsort(slope, kind="stable")
     filled = np.cumsum(room[order])
     last = int(np.searchsorted(filled, mass))

@@ -45,11 +45,12 @@ def polish(
         gap = gap_of(slope, lam, problem.lower, problem.upper)
         if gap < best_gap:
             best, best_gap = lam.copy(), gap
-        noise = EPS * float(problem.root @ lam)
         if blocked:
             refined, last_residual = 0, np.inf
             continue
-        if best_gap <= 0.25 * noise * float(problem.root @ lam):
+        length = float(problem.root @ lam)
+        noise = EPS * length
+        if best_gap <= 0.25 * noise * length:
             break
         price, residual = _price(problem, slope, free)
         if residual > 4 * noise and residual < 0.5 * last_residual and refined < REFINEMENTS:
@@ -63,20 +64,21 @@ def polish(
 
 def _move(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> bool:
     """Step to the minimum over the free coordinates or to the first bound; say if one was met."""
-    index = np.flatnonzero(free)
+    index = free.nonzero()[0]
     if len(index) < 2:
         return False
     step = _newton_step(problem, lam, index)
-    room = np.where(step < 0, problem.lower[index] - lam[index], problem.upper[index] - lam[index])
-    ratio = np.divide(room, step, out=np.full(len(index), np.inf), where=step != 0)
-    first = int(np.argmin(ratio))
+    start, lower, upper = lam[index], problem.lower[index], problem.upper[index]
+    bounds = np.where(step < 0, lower, upper)
+    ratio = np.where(step != 0, (bounds - start) / step, np.inf)
+    first = int(ratio.argmin())
+    meets = bool(ratio[first] <= 1.0)
     length = min(1.0, float(ratio[first]))
-    lam[index] = np.clip(lam[index] + length * step, problem.lower[index], problem.upper[index])
-    if ratio[first] <= 1.0:
-        meets = problem.lower if step[first] < 0 else problem.upper
-        lam[index[first]] = meets[index[first]]
+    lam[index] = np.minimum(np.maximum(start + length * step, lower), upper)
+    if meets:
+        lam[index[first]] = bounds[first]
         free[index[first]] = False
-    return bool(ratio[first] <= 1.0)
+    return meets
 
 
 def _newton_step(problem: Problem, lam: Vector, index: Indices) -> Vector:
@@ -94,7 +96,7 @@ def _newton_step(problem: Problem, lam: Vector, index: Indices) -> Vector:
 
 def _with_zero_sum(step: Vector, root: Vector) -> Vector:
     """Take what rounding left of the sum from the user with the smallest norm: it counts least."""
-    step[np.argmin(root)] -= step.sum()
+    step[root.argmin()] -= step.sum()
     return step
 
 

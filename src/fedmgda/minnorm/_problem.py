@@ -109,12 +109,12 @@ class Problem(ABC):
         if missing == 0.0:
             return lam
         bound = self.upper if missing > 0 else self.lower
-        order = np.argsort(self.root, kind="stable")
+        order = self.root.argsort(kind="stable")
         room = np.abs(bound - lam)[order]
         lam = lam.copy()
-        given = np.clip(abs(missing) - (np.cumsum(room) - room), 0.0, room)
+        given = np.minimum(np.maximum(abs(missing) - (room.cumsum() - room), 0.0), room)
         lam[order] += np.copysign(given, missing)
-        return np.clip(lam, self.lower, self.upper)
+        return np.minimum(np.maximum(lam, self.lower), self.upper)
 
 
 @final
@@ -146,14 +146,16 @@ class GramProblem(Problem):
     @cached_property
     def root(self) -> Vector:
         """Of shape `(m,)`, √K_ii."""
-        diagonal = np.maximum(np.diagonal(self.gramian), 0.0)
+        diagonal = np.maximum(self.gramian.diagonal(), 0.0)
+        if diagonal.all():
+            return np.sqrt(diagonal)
         positive = diagonal[diagonal > 0]
         return np.sqrt(np.where(diagonal > 0, diagonal, positive.min() if len(positive) else 1.0))
 
     @property
     def top(self) -> float:
         """The largest K_ii."""
-        return float(np.diagonal(self.gramian).max())
+        return float(self.gramian.diagonal().max())
 
     def slope(self, lam: Vector) -> Vector:
         """Return Kλ."""
@@ -229,6 +231,6 @@ def _checked_center(center: Vector | None, num_clients: int) -> Vector:
 
 def scale_exponent(matrix: Matrix) -> int:
     """Return the even e for which the largest diagonal entry divided by 2^e is near 1."""
-    top = np.diagonal(matrix).max()
+    top = matrix.diagonal().max()
     top = top if top > 0 else np.abs(matrix).max()
     return 2 * (int(np.frexp(top)[1]) // 2)

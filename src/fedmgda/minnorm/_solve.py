@@ -101,7 +101,7 @@ def best_of(problem: Problem, guesses: Iterable[Start]) -> tuple[Vector, int]:
             best, best_gap = lam, gap
         length = float(problem.root @ best)
         rounding = EPS * length * (len(best) * length + float(problem.root.max()))
-        if best_gap <= max(16 * rounding, 1e-9 * problem.square(best)):
+        if best_gap <= 16 * rounding or best_gap <= 1e-9 * problem.square(best):
             break
     return best, total
 

@@ -57,10 +57,11 @@ def _worthwhile_steps(m: int, num_free: int) -> int:
 def quiet_solver(tolerance: float = 1e-11) -> Any:
     """Return an interior-point solver that prints nothing and works to `tolerance`."""
     solver = piqp.DenseSolver()
-    solver.settings.verbose = False
-    solver.settings.eps_abs = solver.settings.eps_rel = tolerance
-    solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = tolerance
-    solver.settings.max_iter = 100
+    settings = solver.settings
+    settings.verbose = False
+    settings.eps_abs = settings.eps_rel = tolerance
+    settings.eps_duality_gap_abs = settings.eps_duality_gap_rel = tolerance
+    settings.max_iter = 100
     return solver
 
 
@@ -74,9 +75,10 @@ def _interior_point(problem: GramProblem) -> tuple[Vector, NDArray[np.bool_]]:
     )
     solver.solve()
     result = solver.result
+    point = result.x
     # A bound is active where its multiplier outweighs the distance to it.
-    free = (result.x - lower > result.z_bl) & (upper - result.x > result.z_bu)
-    return result.x / unit, free
+    free = (point - lower > result.z_bl) & (upper - point > result.z_bu)
+    return point / unit, free
 
 
 def _on_bounds(problem: GramProblem, point: Vector, free: NDArray[np.bool_]) -> Vector:

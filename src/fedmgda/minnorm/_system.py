@@ -52,14 +52,16 @@ class DenseSystem:
     def of(cls, cosines: Matrix, slope: Vector, root: Vector) -> DenseSystem:
         """Take cosines, of shape `(k, k)`, slopes and norms, of shape `(k,)`."""
         ones = root.min() / root
-        slope = (slope - ones**2 @ slope / (ones**2).sum()) / root
-        return cls(cosines + np.outer(ones, ones), slope, ones)
+        squares = ones**2
+        slope = (slope - squares @ slope / squares.sum()) / root
+        return cls(cosines + ones * ones[:, None], slope, ones)
 
     def step(self, proximal: float) -> Vector:
         """Solve for k unknowns."""
-        matrix = self.matrix + proximal * np.eye(len(self.ones))
+        sides = np.empty((len(self.ones), 2))
+        sides[:, 0], sides[:, 1] = -self.slope, self.ones
         try:
-            newton, shift = np.linalg.solve(matrix, np.stack((-self.slope, self.ones), axis=1)).T
+            newton, shift = np.linalg.solve(_shifted(self.matrix, proximal), sides).T
         except np.linalg.LinAlgError:
             return np.full(len(self.slope), np.nan)
         step: Vector = newton - shift * (self.ones @ newton) / (self.ones @ shift)
@@ -125,10 +127,10 @@ def range_of_square(cosines: Matrix, root: Vector) -> Matrix | None:
         Of shape `(k, rank)`.
     """
     ones = root.min(initial=1.0) / root
-    matrix = cosines + np.outer(ones, ones)
+    matrix = cosines + ones * ones[:, None]
     floor = 16 * EPS * len(root)
     try:
-        np.linalg.cholesky(matrix - floor * np.eye(len(root)))
+        np.linalg.cholesky(_shifted(matrix, -floor))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(matrix)
         rank = int((values > floor).sum())
@@ -145,3 +147,10 @@ def range_of_columns(factor: Matrix) -> Matrix:
     vectors, values, _ = np.linalg.svd(factor, full_matrices=False)
     found: Matrix = vectors[:, values > 16 * EPS * len(factor) * values[0]]
     return found
+
+
+def _shifted(matrix: Matrix, shift: float) -> Matrix:
+    """Return the matrix with a number added to its diagonal."""
+    shifted = matrix.copy()
+    shifted.flat[:: len(matrix) + 1] += shift
+    return shifted

@@ -53,8 +53,7 @@ def _face(problem: Problem, lam: Vector) -> Indices:
     slope = problem.slope(lam)
     price = price_of(slope, problem.lower, problem.upper)
     near = np.abs(slope - price) <= FACE * float(problem.root @ lam) * problem.root
-    inside = (problem.lower < lam) & (lam < problem.upper)
-    return np.flatnonzero((inside | near) & (problem.lower < problem.upper))
+    return ((problem.inside(lam) | near) & (problem.lower < problem.upper)).nonzero()[0]
 
 
 def _project(problem: Problem, lam: Vector, face: Indices, basis: Matrix) -> Vector:
