@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 if TYPE_CHECKING:
-
     from fedmgda._types import Matrix, Vector
 
 __all__ = ["DualPoint", "NearestWeights"]

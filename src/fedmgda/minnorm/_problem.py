@@ -56,8 +56,12 @@ class Problem(ABC):
         """Return s with s_i = ⟨g_i, d⟩ for d = Σ λ_i g_i, of shape `(m,)`."""
 
     @abstractmethod
+    def measure(self, lam: Vector) -> tuple[Vector, float]:
+        """Return the slope and ‖d‖², which rounding may bring below 0."""
+
     def square(self, lam: Vector) -> float:
-        """Return ‖d‖², below 0 by rounding at most."""
+        """Return ‖d‖²."""
+        return self.measure(lam)[1]
 
     @abstractmethod
     def rounding(self, lam: Vector) -> Vector:
@@ -87,10 +91,10 @@ class Problem(ABC):
         self, lam: Vector, *, gap: float, simplex_gap: float, iterations: int | None
     ) -> MinNormSolution:
         """Return the answer in the units that were given; no iterations mean a closed form."""
-        norm_squared = max(self.square(lam), 0.0)
+        slope, square = self.measure(lam)
+        norm_squared = max(square, 0.0)
         # A gap below ‖d‖² proves that all slopes are positive; they must also exceed rounding.
-        proves = simplex_gap < norm_squared
-        proves = proves and bool((self.slope(lam) > self.rounding(lam)).all())
+        proves = simplex_gap < norm_squared and bool((slope > self.rounding(lam)).all())
         status = Status.CLOSED_FORM
         if iterations is not None:
             status = Status.OPTIMAL if gap <= GAP_GOAL * self.top else Status.INACCURATE
@@ -109,6 +113,11 @@ class Problem(ABC):
         if missing == 0.0:
             return lam
         bound = self.upper if missing > 0 else self.lower
+        first = int(self.root.argmin())
+        if abs(bound[first] - lam[first]) > 2.0 * abs(missing):  # it has room for all
+            lam = lam.copy()
+            lam[first] += missing
+            return lam
         order = self.root.argsort(kind="stable")
         room = np.abs(bound - lam)[order]
         lam = lam.copy()
@@ -161,9 +170,10 @@ class GramProblem(Problem):
         """Return Kλ."""
         return self.gramian @ lam
 
-    def square(self, lam: Vector) -> float:
-        """Return λᵀKλ."""
-        return float(lam @ (self.gramian @ lam))
+    def measure(self, lam: Vector) -> tuple[Vector, float]:
+        """Return Kλ and λᵀKλ."""
+        slope = self.gramian @ lam
+        return slope, float(lam @ slope)
 
     def rounding(self, lam: Vector) -> Vector:
         """Bound the rounding of Kλ for K as it is given."""
@@ -171,11 +181,15 @@ class GramProblem(Problem):
 
     def system(self, index: Indices, lam: Vector) -> DenseSystem:
         """Take the rows and columns of K."""
+        if len(index) == len(lam):
+            return DenseSystem.of(self.cosines, self.gramian @ lam, self.root)
         cosines = self.cosines[index[:, None], index]
         return DenseSystem.of(cosines, self.gramian[index] @ lam, self.root[index])
 
     def range_of(self, face: Indices) -> Matrix | None:
         """Take the rows and columns of K."""
+        if len(face) == len(self.root):
+            return range_of_square(self.cosines, self.root)
         return range_of_square(self.cosines[face[:, None], face], self.root[face])
 
     @cached_property

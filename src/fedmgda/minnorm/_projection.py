@@ -9,8 +9,6 @@ import numpy as np
 if TYPE_CHECKING:
     from fedmgda._types import Vector
 
-ALL_AT_ONCE = 32  # users up to which one sum over all kinks is cheaper than a search
-
 __all__ = ["project_onto_box", "project_onto_simplex"]
 
 
@@ -69,31 +67,34 @@ def project_onto_box(
     [0.25, 0.75]
     """
     give = np.ones(len(point)) if give is None else give
-    kinks = np.sort(np.concatenate(((point - upper) / give, (point - lower) / give)))
-    low, high = _last_at_least_one(point, give, kinks, (lower, upper))
-    left, right = (_within(point - kinks[k] * give, lower, upper) for k in (low, high))
-    sum_left = float(left.sum())
-    fall = sum_left - float(right.sum())
+    falls, rises = (point - upper) / give, (point - lower) / give
+    below, above = float(falls.max()), float(rises.min())
+    left, right = (_within(point - kink * give, lower, upper) for kink in (below, above))
+    sum_left, sum_right = float(left.sum()), float(right.sum())
+    if not (below < above and sum_left >= 1.0 > sum_right):  # else no kink lies between them
+        kinks = np.sort(np.concatenate((falls, rises)))
+        left, right = _around_one(point, give, kinks, (lower, upper))
+        sum_left, sum_right = float(left.sum()), float(right.sum())
+    fall = sum_left - sum_right
     share = min(max((sum_left - 1.0) / fall, 0.0), 1.0) if fall > 0 else 0.0
     return _within(left + share * (right - left), lower, upper)
 
 
-def _last_at_least_one(
+def _around_one(
     point: Vector, give: Vector, kinks: Vector, box: tuple[Vector, Vector]
-) -> tuple[int, int]:
-    """Return the last kink at which the sum is at least 1, or the first, and the next one."""
+) -> tuple[Vector, Vector]:
+    """Return the points at the last kink at which the sum is at least 1, and at the next."""
     low, high = 0, len(kinks) - 1
-    if len(point) <= ALL_AT_ONCE:
-        sums = _within(point - kinks[1:-1, None] * give, *box).sum(axis=1)
-        low = int(np.count_nonzero(sums >= 1.0))
-        return low, low + 1
     while high - low > 1:
         middle = (low + high) // 2
         if _within(point - kinks[middle] * give, *box).sum() >= 1.0:
             low = middle
         else:
             high = middle
-    return low, high
+    return (
+        _within(point - kinks[low] * give, *box),
+        _within(point - kinks[high] * give, *box),
+    )
 
 
 def _within(point: Vector, lower: Vector, upper: Vector) -> Vector:

@@ -79,10 +79,10 @@ class RowProblem(Problem):
         slope: Vector = self.rows @ (lam @ self.rows)
         return slope
 
-    def square(self, lam: Vector) -> float:
-        """Return ‖d‖² from d itself."""
+    def measure(self, lam: Vector) -> tuple[Vector, float]:
+        """Return ⟨g_i, d⟩ and ‖d‖² from d itself."""
         direction = lam @ self.rows
-        return float(direction @ direction)
+        return self.rows @ direction, float(direction @ direction)
 
     def rounding(self, lam: Vector) -> Vector:
         """Bound the rounding of a sum of m terms, and then of d."""

@@ -84,9 +84,12 @@ def _interior_point(problem: GramProblem) -> tuple[Vector, NDArray[np.bool_]]:
 def _on_bounds(problem: GramProblem, point: Vector, free: NDArray[np.bool_]) -> Vector:
     """Put the other coordinates on their nearer bound and repair the sum with the free ones."""
     lower, upper = problem.lower, problem.upper
+    # Moving a user with a large norm would change the direction most, so it moves least.
+    give = (problem.root.min() / problem.root) ** 2
+    if free.all():
+        return project_onto_box(point, lower, upper, give)
     nearer = np.where(point - lower <= upper - point, lower, upper)
     low, high = np.where(free, lower, nearer), np.where(free, upper, nearer)
     if not low.sum() <= 1.0 <= high.sum():
         low, high = lower, upper
-    # Moving a user with a large norm would change the direction most, so it moves least.
-    return project_onto_box(point, low, high, give=(problem.root.min() / problem.root) ** 2)
+    return project_onto_box(point, low, high, give)

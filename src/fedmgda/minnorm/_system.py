@@ -152,5 +152,5 @@ def range_of_columns(factor: Matrix) -> Matrix:
 def _shifted(matrix: Matrix, shift: float) -> Matrix:
     """Return the matrix with a number added to its diagonal."""
     shifted = matrix.copy()
-    shifted.flat[:: len(matrix) + 1] += shift
+    shifted.reshape(-1)[:: len(matrix) + 1] += shift
     return shifted
