@@ -70,7 +70,7 @@ def _move(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> bool:
     step = _newton_step(problem, lam, index)
     start, lower, upper = lam[index], problem.lower[index], problem.upper[index]
     bounds = np.where(step < 0, lower, upper)
-    ratio = np.where(step != 0, (bounds - start) / step, np.inf)
+    ratio = np.divide(bounds - start, step, out=np.full(len(index), np.inf), where=step != 0)
     first = int(ratio.argmin())
     meets = bool(ratio[first] <= 1.0)
     length = min(1.0, float(ratio[first]))

@@ -22,6 +22,7 @@ __all__ = ["GramProblem", "Problem", "box_bounds", "check_gramian", "scale_expon
 
 CENTER_TOLERANCE = 1e-9
 GAP_GOAL = 1e-10
+MANY = 64  # users from which it pays to look at some cosines only
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -143,9 +144,11 @@ class GramProblem(Problem):
         matrix = check_gramian(gramian)
         lam0, lower, upper = box_bounds(center, epsilon, len(matrix))
         exponent = scale_exponent(matrix)
-        matrix = np.ldexp(matrix, -exponent)
+        matrix = np.ldexp(matrix, -exponent) if exponent else matrix
+        matrix = matrix + matrix.T  # λᵀKλ sees only the symmetric part
+        matrix *= 0.5
         return cls(
-            gramian=0.5 * (matrix + matrix.T),  # λᵀKλ sees only the symmetric part
+            gramian=matrix,
             center=lam0,
             lower=lower,
             upper=upper,
@@ -181,16 +184,14 @@ class GramProblem(Problem):
 
     def system(self, index: Indices, lam: Vector) -> DenseSystem:
         """Take the rows and columns of K."""
+        cosines = self._cosines_of(index)
         if len(index) == len(lam):
-            return DenseSystem.of(self.cosines, self.gramian @ lam, self.root)
-        cosines = self.cosines[index[:, None], index]
+            return DenseSystem.of(cosines, self.gramian @ lam, self.root)
         return DenseSystem.of(cosines, self.gramian[index] @ lam, self.root[index])
 
     def range_of(self, face: Indices) -> Matrix | None:
         """Take the rows and columns of K."""
-        if len(face) == len(self.root):
-            return range_of_square(self.cosines, self.root)
-        return range_of_square(self.cosines[face[:, None], face], self.root[face])
+        return range_of_square(self._cosines_of(face), self.root[face])
 
     @cached_property
     def cosines(self) -> Matrix:
@@ -198,10 +199,24 @@ class GramProblem(Problem):
 
         Cauchy and Schwarz bound it for every true Gram matrix; any other is made to obey.
         """
-        cosines = self.gramian / self.root / self.root[:, None]
-        if not np.isfinite(cosines).all():
-            cosines = np.nan_to_num(cosines)
-        return np.minimum(np.maximum(cosines, -1.0), 1.0)
+        return _cosines(self.gramian, self.root)
+
+    def _cosines_of(self, index: Indices) -> Matrix:
+        """Return rows and columns of the cosines; of many users only those are computed."""
+        if len(index) == len(self.root):
+            return self.cosines
+        if len(self.root) <= MANY or 2 * len(index) ** 2 > len(self.root) ** 2:
+            return self.cosines[index[:, None], index]
+        return _cosines(self.gramian[index[:, None], index], self.root[index])
+
+
+def _cosines(gramian: Matrix, root: Vector) -> Matrix:
+    cosines = gramian / root
+    cosines /= root[:, None]
+    if not np.isfinite(cosines).all():
+        cosines = np.nan_to_num(cosines)
+    np.maximum(cosines, -1.0, out=cosines)
+    return np.minimum(cosines, 1.0, out=cosines)
 
 
 def check_gramian(gramian: Matrix) -> Matrix:
