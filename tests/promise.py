@@ -1,4 +1,4 @@
-"""The promise of protection, stated once: of what was said, of what is true, of what is recorded."""
+"""The promise of protection, stated once, and a ledger to hold it against."""
 
 from __future__ import annotations
 

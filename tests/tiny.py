@@ -69,7 +69,9 @@ def tiny_study(name):
     sweep = dict(study.sweep)
     data = sweep["data"]["name"]
     clients = {k: v for k, v in sweep["clients"].items() if k not in {"participation", "per_round"}}
-    if "data.partition" in sweep["sweep"].get("grid", {}):  # data that a partition deals
+    if data == "digits":
+        sweep |= {"data": {"name": "digits", "num_clients": 4}}
+    elif "data.partition" in sweep["sweep"].get("grid", {}):  # data that a partition deals
         sweep |= {"data": {"name": "digits", "num_clients": 4}, "model": {"name": "mlp"}}
     else:
         sweep |= {"data": {"name": f"tiny:{data.replace('-', '_')}"}}
@@ -105,6 +107,9 @@ def _fewer(study):
     if "attack" in fewer.get("grid", {}):
         attacks = fewer["grid"]["attack"]
         fewer["grid"] = {**fewer["grid"], "attack": [attacks[0], attacks[-1]]}
+    if "server.lr" in fewer.get("grid", {}):
+        fewer["variants"] = fewer["variants"][-3:]
+        fewer["grid"] = {"server.lr": [1.0, 4.0]}
     if "rule.epsilon" in fewer.get("grid", {}):
         fewer["grid"] = {**fewer["grid"], "rule.epsilon": [0.0, 0.5]}
     return fewer

@@ -22,6 +22,7 @@ from fedmgda.paper import (
     measured_on,
     preamble,
     primaries_lines,
+    promises_lines,
     reasons_of,
     standing,
 )
@@ -73,7 +74,8 @@ def print_list(setting: Setting, *, measure: bool) -> None:
 def print_report(study: Study, setting: Setting, report: Report) -> None:
     """Show our numbers beside the published ones, and the differences over paired seeds."""
     say(out, f"[bold]{escape(study.title)}[/]")
-    for text in (*preamble(study, setting, report.lines), *primaries_lines(report.primaries)):
+    found = (*primaries_lines(report.primaries), *promises_lines(report.promises))
+    for text in (*preamble(study, setting, report.lines), *found):
         say(out, escape(text), wrap=True)
     # What was fixed beforehand first, the last model second.
     for lines in (report.fixed, report.lines):

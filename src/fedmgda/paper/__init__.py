@@ -5,6 +5,7 @@ from fedmgda.paper._cost import Standing, calibrate, elsewhere, measured_on, sta
 from fedmgda.paper._export import export_study
 from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._primary import PRIMARIES, Decision, Primary, decide
+from fedmgda.paper._promise import Promise
 from fedmgda.paper._published import Number, published_number
 from fedmgda.paper._questions import Answer
 from fedmgda.paper._report import Report
@@ -19,6 +20,7 @@ from fedmgda.paper._text import (
     line_cells,
     preamble,
     primaries_lines,
+    promises_lines,
     reasons_of,
 )
 from fedmgda.paper._verdict import Verdict, judge
@@ -36,6 +38,7 @@ __all__ = [
     "Line",
     "Number",
     "Primary",
+    "Promise",
     "Report",
     "Setting",
     "Standing",
@@ -58,6 +61,7 @@ __all__ = [
     "plan_study",
     "preamble",
     "primaries_lines",
+    "promises_lines",
     "published_number",
     "reasons_of",
     "run_command",

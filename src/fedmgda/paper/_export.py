@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda.experiments import Environment, EvaluationRow, RoundRow
+    from fedmgda.experiments import Environment, EvaluationRow, ProtectionRow, RoundRow
     from fedmgda.paper._report import Report
     from fedmgda.paper._result import Result
     from fedmgda.paper._setting import Setting
@@ -34,8 +34,9 @@ def export_study(study: Study, setting: Setting, report: Report, target: Path) -
 
     Of a run, `runs/<name>.json.xz` keeps, as columns, for every round the improved participants,
     the length of the direction, its smallest inner product with an update, the largest weight and
-    the mean losses of the participants; for every evaluation the summary over users; and of the
-    last evaluation every user. What belongs to single participants of a round is left out: the run
+    the mean losses of the participants, and of protected ones ω, s and the lengths of the step that
+    was proposed and of the one made; for every evaluation the summary over users; and of the last
+    evaluation every user. What belongs to single participants of a round is left out: the run
     folder has it. The same runs give the same bytes. Runs that are not finished are kept only if
     none is.
 
@@ -110,6 +111,20 @@ def _of_round(row: RoundRow) -> dict[str, float | None]:
         "max_lam": None if row.lam is None or not len(row.lam) else float(row.lam.max()),
         "mean_losses_before": known_mean(row.losses_before),
         "mean_local_losses": known_mean(row.local_losses),
+        **_of_protection(row.protection),
+    }
+
+
+def _of_protection(made: ProtectionRow | None) -> dict[str, float | None]:
+    """Return what protection made of a step; columns of nothing, which are left out, without it."""
+    opposed = None if made is None else len(made.opposed[0]) if made.opposed else 0
+    return {
+        "omega": None if made is None else made.omega,
+        "scale": None if made is None else made.scale,  # none in a round that is held
+        "opposed_first": opposed,
+        "overridden": None if made is None else len(made.overridden),
+        "step_norm": None if made is None else made.step_norm,
+        "moved_norm": None if made is None else made.moved_norm,
     }
 
 

@@ -22,6 +22,8 @@ LATE = 10
 """How many evaluations, the last ones, a late mean is over."""
 STEP = 1e-3
 """The length from which on a move of the model counts as a step."""
+SHORT = 1 / 16
+"""The share of a turned step below which what is left of it is hardly a step."""
 
 
 def measure(result: Result, metric: str, span: int) -> float:
@@ -90,6 +92,22 @@ def _improved_stepped(result: Result, span: int) -> float:
     return _mean(result.improved()[result.steps() >= STEP])
 
 
+def _short(result: Result, span: int) -> float:
+    """Measure the rounds of a protected run whose step was cut to less than a sixteenth."""
+    del span
+    scales = [row.protection.scale for row in result.rounds if row.protection is not None]
+    cut = [100.0 * (scale is not None and scale < SHORT) for scale in scales]
+    return _mean(np.array(cut))
+
+
+def _overridden(result: Result, span: int) -> float:
+    del span
+    rows = [row for row in result.rounds if row.protection is not None]
+    asked = sum(len(row.client_ids) for row in rows)
+    left_out = sum(len(row.protection.overridden) for row in rows if row.protection)
+    return 100.0 * left_out / asked if asked else math.nan
+
+
 def _path(result: Result, span: int) -> float:
     del span
     return float(result.steps().sum())
@@ -143,6 +161,8 @@ _MEASURES: Mapping[str, Callable[[Result, int], float]] = {
     "quarantined": _share(lambda _, row: bool(row.quarantined)),
     "attackers_quarantined": _attackers_quarantined,
     "path": _path,
+    "short": _short,
+    "overridden": _overridden,
 }
 
 METRICS: Mapping[str, str] = {
@@ -171,6 +191,8 @@ METRICS: Mapping[str, str] = {
     "quarantined": "rounds in which somebody was quarantined, %",
     "attackers_quarantined": "rounds in which an attacker was quarantined, %",
     "path": "length of the path: all steps of the model together",
+    "short": "rounds whose step was cut to less than a sixteenth, %",
+    "overridden": "participants that the step left out of its cone, %",
 }
 """What each metric is called in reports."""
 
@@ -186,6 +208,8 @@ HEADINGS: Mapping[str, str] = {
     "quarantined": "quarantined, %",
     "attackers_quarantined": "attacker quarantined, %",
     "path": "path",
+    "short": "s below 1/16, %",
+    "overridden": "overridden, %",
 }
 """What the metrics that were fixed beforehand are called above a column."""
 

@@ -14,6 +14,7 @@ from fedmgda.paper._text import (
     line_cells,
     preamble,
     primaries_lines,
+    promises_lines,
     reasons_of,
     star,
 )
@@ -54,6 +55,9 @@ def _of_fixed(study: Study, report: Report) -> list[str]:
     blocks = []
     if report.primaries:
         blocks.append(_list_block("Primary comparisons", primaries_lines(report.primaries)))
+    if report.promises:
+        title = "The promise, round by round"
+        blocks.append(_list_block(title, promises_lines(report.promises)))
     if report.fixed:
         blocks.append(_fixed_block(study, report.fixed))
     if report.fixed_answers:

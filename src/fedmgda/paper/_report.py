@@ -10,6 +10,7 @@ from fedmgda._errors import StoreError
 from fedmgda.paper._comparison import Line, compare
 from fedmgda.paper._metrics import FIXED
 from fedmgda.paper._primary import Sample, samples
+from fedmgda.paper._promise import Promise, promises
 from fedmgda.paper._questions import Answer, answers
 from fedmgda.paper._result import Result, read_results
 from fedmgda.paper._setting import plan_study, run_command
@@ -34,6 +35,7 @@ class Report:
         fixed: The metrics that were fixed beforehand; none that nothing measured.
         fixed_answers: Differences in them.
         primaries: The primary comparisons of the study, seed by seed.
+        promises: What its protected rows did, round by round.
         results: The runs behind them.
         planned: How many runs the study has.
         files: What was written.
@@ -44,6 +46,7 @@ class Report:
     fixed: list[Line]
     fixed_answers: list[Answer]
     primaries: dict[str, Sample]
+    promises: list[Promise]
     results: list[Result]
     planned: int
     files: list[Path] = field(default_factory=list)
@@ -70,7 +73,7 @@ def make_report(study: Study, setting: Setting, folder: Path) -> Report:
     return Report(
         lines=lines, answers=answers(study, lines), fixed=fixed,
         fixed_answers=answers(study, fixed), primaries=samples(study, setting, fixed),
-        results=results, planned=len(runs),
+        promises=promises(study, results), results=results, planned=len(runs),
     )  # fmt: skip
 
 

@@ -129,6 +129,8 @@ def by_cell(results: Sequence[Result]) -> dict[tuple[tuple[str, str], ...], list
 
 
 def _step(row: RoundRow) -> float:
+    if row.protection is not None:
+        return row.protection.moved_norm
     return 0.0 if row.held or row.norm is None else row.server_lr * row.norm
 
 

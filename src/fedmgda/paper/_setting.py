@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 from fedmgda._errors import SpecError
 from fedmgda.experiments import merged, plan_sweep
+from fedmgda.paper._study import load_study
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from fedmgda.experiments import PlannedRun
     from fedmgda.paper._study import Study
 
@@ -83,6 +86,8 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
     )
     if setting.rounds is not None:
         table["rounds"] = setting.rounds
+    if study.longer:
+        table["sweep"]["variants"] = _with_longer(study, table)
     runs = plan_sweep(table, setting.changes, setting.rows)
     for planned in runs:
         if (measure := planned.spec.evaluation.measure) is not None:
@@ -91,6 +96,15 @@ def plan_study(study: Study, setting: Setting) -> list[PlannedRun]:
                 "reports the last model; leave it out."
             )
     return runs
+
+
+def _with_longer(study: Study, table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the variants, those that get as much computing as protection with their rounds."""
+    rounds = round(study.cost * table["rounds"])
+    return [
+        {**variant, "rounds": rounds} if variant["label"] in study.longer else variant
+        for variant in table["sweep"]["variants"]
+    ]
 
 
 def seeds_of(study: Study, setting: Setting) -> list[int]:
@@ -140,15 +154,26 @@ def default_folder(study: Study, setting: Setting) -> Path:
     >>> from fedmgda.paper import load_study
     >>> default_folder(load_study("fig2-adult"), Setting(rounds=3)).as_posix()
     'runs/reproduce/adult-bias-paper-rounds3'
+    >>> default_folder(load_study("protected-fmnist"), Setting()).as_posix()
+    'runs/reproduce/fmnist-rules-paper-seeds6-15'
     """
     name = f"{study.runs or study.name}-{setting.compat}"
     if setting.rounds is not None and setting.rounds != study.rounds:
         name += f"-rounds{setting.rounds}"
-    if isinstance(setting.seeds, range):
-        name += f"-seeds{_seeds_text(setting.seeds)}"  # a report apart: never pooled with others
+    seeds = _seeds_apart(study) if setting.seeds is None else setting.seeds
+    if isinstance(seeds, range):
+        name += f"-seeds{_seeds_text(seeds)}"  # a report apart: never pooled with others
     if setting.changes:
         name += "-" + hashlib.sha256("\n".join(setting.changes).encode()).hexdigest()[:8]
     return REPRODUCED / name
+
+
+def _seeds_apart(study: Study) -> range | None:
+    """Return the seeds of a study that shares the runs of another on seeds of its own."""
+    if not study.runs:
+        return None
+    own, theirs = (seeds_of(one, Setting()) for one in (study, load_study(study.runs)))
+    return None if own == theirs else range(own[0], own[-1] + 1)
 
 
 def run_command(study: Study, setting: Setting, folder: Path) -> str:

@@ -23,7 +23,9 @@ STUDIES = (
     "adult-bias", "fig1-cifar", "fig1-fmnist", "fig2-adult", "fig2-cifar", "fig3-b10", "fig3-b400",
     "fig4-b10", "fig4-b400", "cifar-user-1", "cifar-user-2", "cifar-user-3", "cifar-user-4",
     "emnist-1", "emnist-2", "shakespeare", "theory", "fmnist-rules", "fmnist-full-batch",
-    "fmnist-exact", "fmnist-attack", "fmnist-epsilon",
+    "fmnist-exact", "fmnist-attack", "fmnist-epsilon", "protected-digits", "protected-fmnist",
+    "protected-full-batch", "sign-flips-digits", "sign-flips-fmnist", "tuning-digits",
+    "tuning-fmnist",
 )  # fmt: skip
 """The names of all studies, in the order in which they are listed."""
 
@@ -48,7 +50,11 @@ class Study:
         panel: The key of the grid that panels differ in; empty for one panel.
         group: What groups of bars differ in: "metric", or a key of the grid.
         names: How values of the grid are called in figures.
-        pairs: Variants to compare seed by seed, the first minus the second.
+        pairs: Variants to compare seed by seed, the first minus the second. A protected one is
+            held to the second of its first pair: the same rule without protection.
+        longer: Variants that run for more rounds than the others: for as much computing as
+            protection takes.
+        cost: What a protected round takes, in plain rounds, as it was measured.
         incomparable: For a `compat` and a metric, why the paper's number is about something else.
         note: A sentence the reader of the result should see.
     """
@@ -68,6 +74,8 @@ class Study:
     group: str = ""
     names: Mapping[str, str] = field(default_factory=dict)
     pairs: tuple[tuple[str, str], ...] = ()
+    longer: tuple[str, ...] = ()
+    cost: float = 1.0
     incomparable: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     note: str = ""
 
@@ -87,7 +95,7 @@ def load_study(name: str) -> Study:
         raise SpecError(f"There is no study {name!r}; {_nearest(name)}")
     table = tomllib.loads(study_text(name))
     about = table.pop("paper")
-    for key in ("metrics", "figures"):
+    for key in ("metrics", "figures", "longer"):
         about[key] = tuple(about.get(key, ()))
     about["pairs"] = tuple((first, second) for first, second in about.get("pairs", ()))
     return Study(name=name, sweep=table, **about)

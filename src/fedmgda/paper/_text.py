@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fedmgda.paper._comparison import Line
     from fedmgda.paper._primary import Decision, Sample
+    from fedmgda.paper._promise import Promise
     from fedmgda.paper._questions import Answer
     from fedmgda.paper._setting import Setting
     from fedmgda.paper._statistics import Difference
@@ -36,6 +37,8 @@ __all__ = [
     "preamble",
     "primaries_csv",
     "primaries_lines",
+    "promises_csv",
+    "promises_lines",
     "reasons_of",
     "star",
 ]
@@ -124,6 +127,34 @@ def primaries_csv(found: Mapping[str, Sample]) -> str:
     return _csv(("comparison", "seed", "value"), rows)
 
 
+def promises_csv(found: Sequence[Promise]) -> str:
+    """Write what protected rows did."""
+    head = (
+        "row", "runs", "rounds", "losses", "rose", "held_percent", "most_held_percent",
+        "short_percent", "most_short_percent", "overridden_percent", "plain", "path_percent",
+    )  # fmt: skip
+    rows = [
+        (
+            p.row, p.runs, p.rounds, p.losses, p.rose, p.held, p.most_held, p.short, p.most_short,
+            p.overridden, p.plain, "" if p.path is None else p.path,
+        )
+        for p in found
+    ]  # fmt: skip
+    return _csv(head, rows)
+
+
+def promises_lines(found: Sequence[Promise]) -> list[str]:
+    """Say of every protected row how far its promise was kept, and what it cost in steps."""
+    return [
+        f"{p.row}: of {p.losses:,} losses of honest participants in {p.rounds:,} rounds of "
+        f"{p.runs} runs, {p.rose:,} rose; {p.held:.2f} % of the rounds were held (at most "
+        f"{p.most_held:.2f} % of a run), {p.short:.2f} % had a step cut to less than a sixteenth "
+        f"(at most {p.most_short:.2f} %), {p.overridden:.2f} % of the participants were overridden"
+        + ("." if p.path is None else f"; the path is {p.path:.0f} % as long as that of {p.plain}.")
+        for p in found
+    ]
+
+
 def line_cells(study: Study, line: Line) -> tuple[str, str, str, str, str]:
     """Return the texts of one line: row, ours, published, difference, verdict."""
     spread = f" ± {line.std:.2f}" if len(line.values) > 1 else ""
@@ -198,6 +229,11 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
         texts.append(short)
     if setting.changes:
         texts.append(f"Changed: {', '.join(setting.changes)}.")
+    if study.longer:
+        texts.append(
+            f"{', '.join(study.longer)}: {round(study.cost * rounds)} rounds, what {rounds} "
+            f"protected ones take (one takes as long as {study.cost:g} plain ones)."
+        )
     if rounds != study.rounds:
         texts.append(
             f"The study has {study.rounds} rounds: --rounds {rounds} also shortens or stretches "

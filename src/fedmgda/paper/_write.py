@@ -16,6 +16,7 @@ from fedmgda.paper._text import (
     fixed_csv,
     lines_csv,
     primaries_csv,
+    promises_csv,
 )
 
 if TYPE_CHECKING:
@@ -64,4 +65,6 @@ def _texts(study: Study, setting: Setting, report: Report) -> dict[str, str]:
         texts[f"{name}-fixed-differences.csv"] = fixed_answers_csv(report.fixed_answers)
     if report.primaries:
         texts[f"{name}-primary.csv"] = primaries_csv(report.primaries)
+    if report.promises:
+        texts[f"{name}-promise.csv"] = promises_csv(report.promises)
     return texts

@@ -8,6 +8,7 @@ or steep, noisy, malicious, mad, or gone between two questions.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from fedmgda.federation import (
     initial_state,
     run_round,
 )
+from fedmgda.rules import FedAvg
 from fedmgda.values import Evaluation, Failure
 from promise import Ledger, assert_kept
 
@@ -217,8 +219,61 @@ def assert_law(village, federation):
         assert_buffers_follow(before, after, record, federation.num_buffers)
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
-@settings(max_examples=60)
+every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES.keys())
+
+
+@every_rule
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32))
 def test_nobody_who_takes_part_is_worse_off_after_any_round(rule, seed):
     assert_law(*drawn_federation(seed, rule))
+
+
+@pytest.mark.slow
+@every_rule
+@settings(max_examples=1500)
+@given(seed=st.integers(0, 2**32))
+def test_nobody_is_worse_off_in_thousands_of_federations(rule, seed):
+    assert_law(*drawn_federation(seed, rule))
+
+
+def test_without_protection_the_law_is_broken():
+    broken = 0
+    for seed in range(30):
+        village, federation = drawn_federation(seed, FedAvg())
+        village = replace(village, faults=0.0)
+        federation = replace(federation, train_cohort=village.train, protection=None)
+        for before, after, record in carry_out(village, federation):
+            ids = record.cohort.client_ids
+            with np.errstate(all="ignore"):
+                f, g = (village.hills.losses(server.params, ids) for server in (before, after))
+            broken += not (g <= f).all()
+    assert broken >= 30
+
+
+def moved_rounds():
+    """Yield rounds in which nobody lies and a step was made, with what was said."""
+    for seed in range(60):
+        village, federation = drawn_federation(seed, FedAvg())
+        for before, after, record in carry_out(village, federation):
+            if not (any(village.lies) or record.failed or record.protected.held):
+                ids = record.cohort.client_ids
+                said = [village.ledger.of(server.params, ids) for server in (before, after)]
+                yield before, after, record, federation.protection, said
+
+
+def test_the_law_can_be_broken_by_the_last_bit_of_one_loss():
+    for before, after, record, protection, (f, g) in islice(moved_rounds(), 20):
+        assert_kept(before, after, record, protection, (f, g))
+        hair = np.nextafter(f, np.inf)
+        told = replace(record, protected=replace(record.protected, after=hair))
+        with pytest.raises(AssertionError):
+            assert_kept(before, after, told, replace(protection, allow=0), (f, hair))
+
+
+def test_the_law_can_be_broken_by_the_last_bit_of_a_held_model():
+    for before, after, record, protection, said in islice(moved_rounds(), 20):
+        held = replace(record, protected=replace(record.protected, scale=None))
+        with pytest.raises(AssertionError):
+            assert_kept(before, after, held, protection, said)
+        assert_kept(before, before, held, protection, said)

@@ -1,4 +1,5 @@
 import csv
+from dataclasses import replace
 from fractions import Fraction
 from importlib.resources import files
 
@@ -51,7 +52,10 @@ def test_every_run_of_every_study_is_a_valid_spec_and_has_a_folder_of_its_own(na
         runs = plan_study(study, Setting(compat=compat))
         assert len({run.folder_name for run in runs}) == len(runs) > 0
         assert {run.spec.compat for run in runs} == {compat}
-        assert {run.spec.rounds for run in runs} == {study.rounds}
+        longer = round(study.cost * study.rounds)
+        for run in runs:
+            is_longer = run.cell.get("variant") in study.longer
+            assert run.spec.rounds == (longer if is_longer else study.rounds)
     assert set(study.metrics) <= set(METRICS)
     assert study.metrics
     variants = {run.cell.get("variant") for run in runs}
@@ -138,13 +142,34 @@ def test_a_table_has_every_published_row_but_a_copied_one(name):
 def test_studies_that_share_a_folder_share_runs_and_never_quarrel_over_one(name, compat):
     study = load_study(name)
     owner = load_study(study.runs)
+    seeds = study.sweep["sweep"]["seeds"]
+    apart = seeds != owner.sweep["sweep"]["seeds"]
     setting = Setting(compat=compat)
-    assert default_folder(study, setting) == default_folder(owner, setting)
-    theirs = {run.folder_name: run.spec for run in plan_study(owner, setting)}
+    same = replace(setting, seeds=range(seeds[0], seeds[-1] + 1)) if apart else setting
+    assert default_folder(study, setting) == default_folder(owner, same)
+    theirs = {run.folder_name: run.spec for run in plan_study(owner, same)}
     ours = {run.folder_name: run.spec for run in plan_study(study, setting)}
     common = theirs.keys() & ours.keys()
     assert common
     assert all(theirs[folder] == ours[folder] for folder in common)
+
+
+def test_variants_that_run_longer_do_so_with_fewer_rounds_too():
+    study = load_study("protected-digits")
+    runs = plan_study(study, Setting(rounds=20, seeds=1))
+    rounds = {run.cell["variant"]: run.spec.rounds for run in runs}
+    assert rounds["FedAvg"] == rounds["FedAvg protected"] == 20
+    assert rounds["FedAvg longer"] == round(20 * study.cost) > 20
+
+
+@pytest.mark.parametrize("name", ["protected-digits", "protected-fmnist", "protected-full-batch"])
+def test_protected_rows_differ_from_plain_ones_in_the_servers_step_alone(name):
+    specs = {run.cell["variant"]: run.spec for run in first_seed(name)}
+    for label, spec in specs.items():
+        plain = specs[label.split(" ")[0]]
+        assert (spec.server.protect is not None) == label.endswith("protected")
+        server = replace(spec.server, protect=None, lr=plain.server.lr)
+        assert replace(spec, server=server, rounds=plain.rounds) == plain
 
 
 def test_the_released_code_differs_in_momentum_split_shift_and_evaluation():
