@@ -86,6 +86,27 @@ class Quadratics:
         return Federation(**(settings | changes))
 
 
+class QuadraticClients:
+    """The same users as `Clients`: what a run or an attack asks for."""
+
+    num_buffers, path, client_names = 0, "torch", None
+
+    def __init__(self, quadratics):
+        self._quadratics = quadratics
+        self.num_clients, self.num_params = quadratics.anchors.shape
+
+    def train_cohort(self, params, client_ids, round_num, *, gradients=False, known=None):
+        del known
+        made = self._quadratics
+        train = made.train_and_differentiate if gradients else made.train_cohort
+        return train(params, client_ids, round_num)
+
+    def evaluate(self, params, client_ids, split, *, predictions=False):
+        del split, predictions
+        found = self._quadratics.evaluate(np.atleast_2d(params), client_ids)
+        return found if np.ndim(params) == 2 else replace(found, losses=found.losses[0])
+
+
 def run(federation, params, num_rounds):
     """Return the states w_0..w_T and the records of a short simulation."""
     states, records = [initial_state(federation, params)], []

@@ -1,14 +1,27 @@
-"""Sentences about names: the one a user may have meant, and many in one line."""
+"""Sentences about names: the one that was meant, many in one line, what none can show."""
 
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-__all__ = ["counted", "did_you_mean", "listed", "nearest_names"]
+__all__ = [
+    "counted",
+    "did_you_mean",
+    "listed",
+    "nearest_names",
+    "printable",
+    "shown",
+    "told_apart",
+]
+
+_UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, line breaks
+_UNSEEN = _UNSHOWN | {"Cf"}  # what turns the direction of writing, or cannot be seen
+_KEPT = frozenset("\n\t\u200c\u200d")  # lines, and joiners, without which some scripts are misspelt
 
 
 def counted(count: int, what: str) -> str:
@@ -62,3 +75,46 @@ def listed(texts: Iterable[str], most: int = 12) -> str:
     known = list(texts)
     more = f" and {len(known) - most} more" if len(known) > most else ""
     return ", ".join(known[:most]) + more
+
+
+def shown(text: str) -> str:
+    r"""Return a name with "?" for line breaks and other control characters: one line, as kept.
+
+    >>> shown("a\x01b")
+    'a?b'
+    """
+    return "".join("?" if unicodedata.category(c) in _UNSHOWN else c for c in text)
+
+
+def printable(text: str) -> str:
+    r"""Return a text in which a terminal shows every character, escaped where it would not.
+
+    Nothing in it moves the cursor, turns the direction of writing or hides between letters, so two
+    texts that differ in such characters look different. Line breaks and tabs stay.
+
+    >>> printable("a\u202eb"), printable("a\x1bb")
+    ('a\\u202eb', 'a\\x1bb')
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode()
+        if c not in _KEPT and unicodedata.category(c) in _UNSEEN
+        else c
+        for c in text
+    )
+
+
+def told_apart(names: Iterable[str], taken: Collection[str] = ()) -> list[str]:
+    """Return names with a number behind each that another has already.
+
+    >>> told_apart(["a", "b", "a"], taken=["b"])
+    ['a', 'b 2', 'a 2']
+    """
+    found = dict.fromkeys(taken)
+    for name in names:
+        free, number = name, 2
+        while free in found:
+            free, number = f"{name} {number}", number + 1
+        found[free] = None
+    return list(found)[len(set(taken)) :]

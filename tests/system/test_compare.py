@@ -109,6 +109,27 @@ def test_what_cannot_be_done_is_one_sentence(place):
     assert "against constant" in found.stdout
 
 
+@pytest.mark.parametrize("seeds", ["101", "1000000", "0-100"])
+def test_seeds_that_nobody_can_mean_are_refused_before_anything_is_read(place, seeds):
+    found = fedmgda("run", "visits.toml", "--compare", "--seeds", seeds, cwd=place, check=2)
+    assert f"--seeds {seeds} would be " in found.stderr
+    assert "ask for at most 100" in found.stderr
+
+
+def test_a_comparison_that_is_finished_says_so_and_tells_its_notes_again(place):
+    """A reader of the second screen did not learn whose rows were left out."""
+    few = "".join(f"tiny,{row},1.0,no\n" for row in range(3))
+    (place / "more.csv").write_text((place / "rows.csv").read_text() + few)
+    words = ("run", "visits.toml", "--compare", "-c", "data.path=more.csv", "-c", "rounds=2")
+    first = fedmgda(*words, "-o", "fewer", cwd=place, check=0).stderr
+    again = fedmgda(*words, "-o", "fewer", cwd=place, check=0).stderr
+    notes = [line for line in first.splitlines() if line.startswith("Note:")]
+    assert "tiny" in notes[0]
+    assert [line for line in again.splitlines() if line.startswith("Note:")] == notes
+    assert "All runs in fewer are finished; this is their comparison." in again
+    assert "are finished" not in first
+
+
 def test_several_seeds_begin_with_the_one_that_is_there(place):
     """The second command trained everything and failed, and the first failed from then on."""
     out = ("-o", "two", "-c", "rounds=2")

@@ -1,5 +1,7 @@
 """Names that a terminal, or the library that draws on it, would take for something else."""
 
+import re
+
 import pytest
 
 from fedmgda.cli._app import run_app
@@ -79,6 +81,34 @@ def test_clients_whose_names_look_alike_keep_their_own_numbers(fedmgda, tmp_path
         (f"{100 * mine:.1f}", f"{100 * theirs:.1f}")
         for mine, theirs in zip(found.runs[0].clients, found.runs[1].clients, strict=True)
     }
-    lines = [line.split() for line in said.splitlines() if line.startswith("k?")]
+    assert found.clients == ("k?", "k? 2")
+    lines = [line.removeprefix("k? 2") for line in said.splitlines() if line.startswith("k?")]
+    numbers = [line.removeprefix("k?").split() for line in lines]
     assert (code, len(lines), len(expected)) == (0, 2, 2), said
-    assert {(line[2], line[4]) for line in lines} == expected
+    assert {(line[1], line[3]) for line in numbers} == expected
+
+
+def test_classes_that_look_alike_are_counted_apart(fedmgda, tmp_path):
+    """Both were called "y?", and `predict` added them up."""
+    path = write(tmp_path / "t.csv", ["client", "x", "z", "label"], "abcd", ("y\x01", "y\x02"))
+    assert fedmgda("init", path, "--client", "client", "--target", "label")[0] == 0
+    assert fedmgda("run", "t.toml", "-c", "rounds=3")[0] == 0
+    code, said = fedmgda("predict", "runs/t", path, "-o", "scored.csv")
+    assert code == 0
+    counts = re.findall(r"(y\?(?: 2)?) in (\d+)", said)
+    assert [name for name, _ in sorted(counts)] == ["y?", "y? 2"]
+    assert sum(int(count) for _, count in counts) == 160
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\u2066", "\u200b", "\u200f", "\ufeff"])
+def test_no_client_turns_the_direction_of_writing_nor_hides_a_letter(fedmgda, tmp_path, hidden):
+    clients = (f"a{hidden}b", "ab", "c", "d")
+    path = write(tmp_path / "t.csv", ["client", "x", "z", "label"], clients)
+    assert fedmgda("init", path, "--client", "client", "--target", "label")[0] == 0
+    for words in (("run", "t.toml", "-c", "rounds=1"), ("compare", "runs/t")):
+        code, said = fedmgda(*words)
+        assert (code, hidden in said) == (0, False)
+        if words[0] == "run":
+            assert f"\na\\u{ord(hidden):04x}b " in said
+    kept = (tmp_path / "runs" / "t" / "clients.csv").read_text(encoding="utf-8")
+    assert clients[0] in kept, "a file has the name as it is"

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -78,6 +79,22 @@ def test_the_number_of_workers_changes_no_byte(whole, tmp_path, workers):
     RunFolder.create(tmp_path, demo_spec(workers))
     carry_on(tmp_path)
     assert results(tmp_path) == whole
+
+
+def test_pooled_training_is_killed_and_resumed_to_the_same_bytes(tmp_path):
+    spec = replace(demo_spec(), baseline="pooled")
+    places = [tmp_path / name for name in ("whole", "killed")]
+    for place in places:
+        RunFolder.create(place, spec)
+    carry_on(places[0])
+    rounds = rounds_done(places[0])
+    late, reached = False, []
+    while not late and len(reached) < 3:
+        late = kill_after(places[1], 1 + len(reached))
+        reached.append(rounds_done(places[1]))
+    assert 0 < reached[0] < rounds, "the first kill must fall into the training"
+    carry_on(places[1])
+    assert results(places[1]) == results(places[0])
 
 
 def test_a_run_over_workers_is_killed_and_resumed_to_the_same_bytes(whole, tmp_path):

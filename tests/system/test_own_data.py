@@ -94,6 +94,18 @@ def test_arrays_with_a_client_key_train(tmp_path):
     assert open_run(folder.path).summary.honest.users == 3
 
 
+@pytest.mark.parametrize("min_rows", [None, 10])
+def test_arrays_whose_numbers_are_all_the_same_are_refused(tmp_path, min_rows):
+    """It trained, and said that a constant predicts better."""
+    path = tmp_path / "arrays.npz"
+    features = np.random.default_rng(0).normal(size=(90, 4)).astype(np.float32)
+    np.savez(path, features=features, targets=np.full(90, 2.5), client=np.arange(90) % 3)
+    data = {"path": str(path)} | ({} if min_rows is None else {"min_rows": min_rows})
+    sentence = r"^Every target of arrays\.npz is 2\.5; there is nothing to learn\.$"
+    with pytest.raises(DataError, match=sentence):
+        train(tmp_path, data)
+
+
 MODULE = """
 import numpy as np
 from torch import nn

@@ -8,28 +8,7 @@ from pathlib import Path
 
 import pytest
 
-RULE = (Path(__file__).parents[2] / "examples" / "own_rule.py").read_text()
-
-ATTACK = '''
-"""An attack: updates of random numbers, the same again for the same seed, round and client."""
-from dataclasses import dataclass, replace
-
-from fedmgda import Attack
-from fedmgda.attacks import rows_of
-
-
-@dataclass(frozen=True)
-class Noise(Attack):
-    clients: tuple[int, ...]
-    size: float = 1.0
-
-    def tamper(self, cohort, params, generator):
-        updates = rows_of(cohort).copy()
-        for row in self.rows(cohort):
-            drawn = generator(cohort.client_ids[row]).normal(size=updates.shape[1])
-            updates[row] = self.size * drawn
-        return replace(cohort, updates=updates)
-'''
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SPEC = """
 rounds = 4
@@ -58,8 +37,8 @@ def fedmgda(*arguments, cwd, code=0):
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "own_rule.py").write_text(RULE)
-    (tmp_path / "own_attack.py").write_text(ATTACK)
+    for name in ("own_rule.py", "own_attack.py"):
+        (tmp_path / name).write_text((EXAMPLES / name).read_text())
     (tmp_path / "spec.toml").write_text(SPEC)
     return tmp_path
 
@@ -74,6 +53,22 @@ def test_they_train_and_repeat_to_the_byte(folder):
     assert all(line["failed"] is None for line in lines)
     models = [(folder / out / "model.safetensors").read_bytes() for out in ("one", "two")]
     assert models[0] == models[1]
+
+
+def test_an_attack_of_ones_own_lies_about_protected_steps(folder):
+    """Losses that are said to be tenfold stop every round; what is measured is the truth."""
+    protected = ("-c", "server.protect=true", "-c", "rule.name=fedavg")
+    rounds = {}
+    for rise in (1.0, 10.0):
+        options = f"attack.options={{ size = 0.01, rise = {rise} }}"
+        fedmgda("run", "spec.toml", "--out", f"{rise}", *protected, "-c", options, cwd=folder)
+        lines = (folder / f"{rise}" / "rounds.jsonl").read_text().splitlines()
+        rounds[rise] = [json.loads(line) for line in lines]
+    assert not any(line["held"] for line in rounds[1.0])
+    for line in rounds[10.0]:
+        assert line["held"]
+        assert line["losses_before"] == line["losses_after"] == line["protection"]["before"]
+        assert all({1, 3} == set(trial) & {1, 3} for trial in line["protection"]["opposed"])
 
 
 def test_a_dry_run_imports_neither(folder):

@@ -71,3 +71,21 @@ def test_a_spec_does_not_replace_the_rows_it_is_about(trained, fedmgda):
     assert code == 2
     assert "The file to write must end in .toml" in said
     assert rows.read_bytes() == before
+
+
+def test_a_comparison_replaces_a_comparison_and_nothing_else(trained, tmp_path, fedmgda):
+    """`--csv` wrote over whatever was there."""
+    for name, content in (("notes.csv", "mine\n1\n"), ("empty", "")):
+        place = tmp_path / name
+        place.write_text(content)
+        code, said = fedmgda("compare", trained / "run", "--csv", place)
+        assert code == 4
+        assert "exists and is no comparison; choose another --csv" in " ".join(said.split())
+        assert place.read_text() == content
+        assert fedmgda("compare", trained / "run", "--csv", place, "--force")[0] == 0
+        first = place.read_bytes()
+        assert first.startswith(b'"client","test_rows",')
+        assert fedmgda("compare", trained / "run", "--csv", place)[0] == 0
+        assert place.read_bytes() == first
+    code, said = fedmgda("compare", trained / "run", "--csv", tmp_path, "--force")
+    assert code == 4

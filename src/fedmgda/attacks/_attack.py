@@ -1,4 +1,4 @@
-"""What a malicious client does, as a wrapper round the function that trains a cohort."""
+"""What malicious clients do, as records; and what the server meets instead of their training."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 
-from fedmgda._errors import SpecError
+from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda.values import Cohort, DenseUpdates
 
@@ -18,15 +18,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fedmgda._types import Matrix, Vector
-    from fedmgda.values import TrainCohort
+    from fedmgda.values import TrainCohort, Updates
 
 __all__ = [
     "ATTACKS",
     "Attack",
     "BiasLoss",
     "GeneratorOf",
+    "OpposeGradient",
     "ScaleLoss",
     "ScaleUpdate",
+    "Veto",
+    "answer_of",
     "attack_options",
     "rows_of",
     "under_attack",
@@ -56,6 +59,23 @@ class Attack(ABC):
             generator: For a client id, a generator of its own for this round: whatever an attack
                 draws, it draws again after a crash.
         """
+
+    def said_losses(self, client_id: int, before: float, losses: Vector) -> Vector:
+        """Return what a malicious client says of its training losses under other models.
+
+        It is asked where steps are protected, of every length of a step that is tried. The default
+        is the truth. Whatever is said, what a run measures is the truth.
+
+        Args:
+            client_id: Who is asked, one of `clients`.
+            before: f_i(w_t) as this client said it, after `tamper`.
+            losses: Of shape `(k,)`, f_i of each of the k models.
+
+        Returns:
+            Of shape `(k,)`.
+        """
+        del client_id, before
+        return losses
 
     def rows(self, cohort: Cohort) -> list[int]:
         """Return the rows of the malicious clients."""
@@ -132,10 +152,69 @@ class ScaleUpdate(Attack):
         return replace(cohort, updates=DenseUpdates(updates), buffers=buffers)
 
 
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Veto(Attack):
+    """f_i(w_{t+1}) <- 2 f_i(w_t) + 1, whatever it is: no step is ever good for it.
+
+    Training, gradient and the loss before the step are honest, so that without protection it does
+    nothing.
+
+    Attributes:
+        clients: Who is malicious.
+    """
+
+    clients: tuple[int, ...]
+
+    def tamper(self, cohort: Cohort, params: Vector, generator: GeneratorOf) -> Cohort:
+        """Return the cohort as it is: the lie comes after the step."""
+        del params, generator
+        return cohort
+
+    def said_losses(self, client_id: int, before: float, losses: Vector) -> Vector:
+        """Return twice the loss before the step, and one more."""
+        del client_id
+        return np.full(len(losses), 2.0 * before + 1.0)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpposeGradient(Attack):
+    """∇f_i(w_t) <- -∇f_i(w_t): the step is turned towards what raises the attacker's own loss.
+
+    It votes for what it asked for: it says the loss 2 f_i(w_t) - f_i, at least 0, whose gradient is
+    the one it sent. (With the truth it would oppose the very steps it asks for, and be a `Veto`.)
+    Training and the loss before the step are honest; without protection it does nothing.
+
+    Attributes:
+        clients: Who is malicious.
+    """
+
+    clients: tuple[int, ...]
+
+    def tamper(self, cohort: Cohort, params: Vector, generator: GeneratorOf) -> Cohort:
+        """Turn the malicious clients' gradients round, in a copy of the matrix."""
+        del params, generator
+        rows = self.rows(cohort)
+        if cohort.gradients is None or not rows:
+            return cohort
+        gradients = _in_memory(cohort.gradients, "gradients").copy()
+        gradients[rows] *= -1
+        return replace(cohort, gradients=DenseUpdates(gradients))
+
+    def said_losses(self, client_id: int, before: float, losses: Vector) -> Vector:
+        """Return the losses mirrored at the one before the step."""
+        del client_id
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.maximum(2.0 * before - losses, 0.0)
+
+
 ATTACKS: Mapping[str, type[Attack]] = {
     "scale-loss": ScaleLoss,
     "bias-loss": BiasLoss,
     "scale-update": ScaleUpdate,
+    "veto": Veto,
+    "oppose-gradient": OpposeGradient,
 }
 """Every attack a spec can name, a dataclass; its fields beside `clients` are its options."""
 
@@ -156,9 +235,13 @@ def rows_of(cohort: Cohort) -> Matrix:
     Raises:
         SpecError: If they are not in memory.
     """
-    if not isinstance(cohort.updates, DenseUpdates):
-        raise SpecError("An attack on updates needs them in memory; keep fewer clients or none.")
-    return cohort.updates.rows
+    return _in_memory(cohort.updates, "updates")
+
+
+def _in_memory(updates: Updates, what: str) -> Matrix:
+    if not isinstance(updates, DenseUpdates):
+        raise SpecError(f"An attack on {what} needs them in memory; keep fewer clients or none.")
+    return updates.rows
 
 
 def under_attack(train_cohort: TrainCohort, attack: Attack, seed: int) -> TrainCohort:
@@ -167,7 +250,7 @@ def under_attack(train_cohort: TrainCohort, attack: Attack, seed: int) -> TrainC
     def train(params: Vector, client_ids: tuple[int, ...], round_num: int) -> Cohort:
         cohort = train_cohort(params, client_ids, round_num)
         dice = partial(generator, seed, Stream.ATTACK, round_num)
-        seen: object = attack.tamper(cohort, params, dice)
+        seen = answer_of(attack, "tamper", cohort, params, dice)
         if not isinstance(seen, Cohort):
             raise SpecError(
                 f"tamper of the attack {type(attack).__name__} must return a Cohort, got an object "
@@ -176,3 +259,20 @@ def under_attack(train_cohort: TrainCohort, attack: Attack, seed: int) -> TrainC
         return seen
 
     return train
+
+
+def answer_of(attack: Attack, method: str, *given: object) -> object:
+    """Return what a method of an attack gives, which may be anybody's.
+
+    Raises:
+        SpecError: If it raises.
+    """
+    try:
+        return getattr(attack, method)(*given)
+    except FedmgdaError:
+        raise
+    except (Exception, SystemExit) as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise SpecError(
+            f"{method} of the attack {type(attack).__name__} raised {reason}; correct it."
+        ) from error

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 import fedmgda
 from fedmgda._entry import is_entry
 from fedmgda._errors import FedmgdaError, SpecError, StoreError
 from fedmgda.cli._compare import compare
-from fedmgda.cli._console import err, out, say
+from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
 from fedmgda.cli._header import header
@@ -222,6 +221,7 @@ def _carry_on(
 ) -> None:
     if folder.done:
         open_run(folder.path).check()
+        note(settled.notes if settled is not None else ())
         say(err, f"{escape(str(folder.path))} is finished; this is its summary.")
     else:
         watch_run(

@@ -7,12 +7,11 @@ import shlex
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from fedmgda._text import counted
-from fedmgda.cli._console import out
+from fedmgda.cli._console import escape, out
 from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.cli._screen import wrapped
 from fedmgda.experiments import most_telling
@@ -24,16 +23,23 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from fedmgda.experiments import Against, ClientGain, Comparison
+    from fedmgda.experiments import Against, ClientGain, Comparison, RunScore
 
 __all__ = ["show_comparison"]
 
 _WORST = 10  # clients shown at most
-_FEWEST = 3  # even where the screen has no room for them
 _LINES = 24  # of a screen
+_EXPENDABLE = (  # what is left out where there is no room, in this order, and down to how many
+    ("clients", 3),
+    ("runs", 6),
+    ("remarks", 2),
+    ("runs", 2),
+    ("clients", 1),
+)
 _NAME, _HEAD = 20, 12  # cells of a client and of a run at most
 _HEADS = ("all rows", "average", "worst", "gain", "better", "lose", "chance", "worse", "chance")
 _MANY = 5  # runs of which the positives found fit a line
+_MANY_SEEDS = 10  # of which the losers are not told one by one
 _RARE = 0.2  # share of the positive class below which accuracy says little
 
 
@@ -48,26 +54,65 @@ def show_comparison(
         scorer: A run whose model may be used next, on new rows.
         named: Whether the metric is not the one that would be taken anyway.
     """
-    other = most_telling(found.against)
-    # By place: two names can look alike once what cannot be printed has been replaced.
-    losing = [place for place, client in enumerate(other.clients) if client.gain < 0]
-    losing.sort(key=lambda place: (other.clients[place].gain, other.clients[place].client))
     again = f"{command} --metric {found.metric}" if named else command
-    above: list[RenderableType] = [Text.from_markup(_title(found), emoji=False), _totals(found)]
-    above += [wrapped(line, out) for line in _remarks(found, other, command)]
     below = [wrapped(f"Every client, with intervals: {again} --csv FILE", out)]
     if scorer is not None:
         model = shlex.quote(str(scorer))
         below.append(wrapped(f"Use it: fedmgda predict {model} new.csv -o scored.csv", out))
     below.append(wrapped(found.conclusion, out, "bold"))
-    taken = sum(len(out.render_lines(part)) for part in (*above, *below))
-    room = _LINES - 2 - taken  # the heading and the names of the columns
-    shown = losing[: min(_WORST, max(_FEWEST, room))]
-    heading = _heading(other, len(shown), len(losing))
-    middle: list[RenderableType] = [Text.from_markup(heading, emoji=False)]
-    middle += [_losers(found, other, shown)] if shown else []
-    for part in (*above, *middle, *below):
-        out.print(part, soft_wrap=isinstance(part, Text))
+    screen = _Screen(found, command)
+    room = _LINES - _height(below)
+    for part, fewest in _EXPENDABLE:
+        while _height(screen.parts()) > room and screen.room[part] > fewest:
+            screen.room[part] -= 1
+    for shown in (*screen.parts(), *below):
+        out.print(shown, soft_wrap=isinstance(shown, Text))
+
+
+class _Screen:
+    """What comes above the last sentences, as far as there is room for it.
+
+    Attributes:
+        room: How many clients, runs and remarks are shown.
+    """
+
+    def __init__(self, found: Comparison, command: str) -> None:
+        self._found, self._command = found, command
+        self._other = other = most_telling(found.against)
+        self._remarks = list(_remarks(found, other, command))
+        # By place: two names can look alike once what cannot be printed has been replaced.
+        losing = [place for place, client in enumerate(other.clients) if client.gain < 0]
+        losing.sort(key=lambda place: (other.clients[place].gain, other.clients[place].client))
+        self._losing = losing
+        self.room = {
+            "clients": min(_WORST, len(losing)),
+            "runs": len(found.runs),
+            "remarks": len(self._remarks),
+        }
+
+    def parts(self) -> list[RenderableType]:
+        """Return title, totals, remarks, and who loses most."""
+        found, other, room = self._found, self._other, self.room
+        # Those that the sentences are about come before the others.
+        important = {found.runs[0].name, other.name}
+        ordered = sorted(found.runs, key=lambda run: run.name not in important)
+        names = {run.name for run in ordered[: room["runs"]]}
+        runs = [run for run in found.runs if run.name in names]
+        remarks = self._remarks[: room["remarks"]]
+        if left_out := len(found.runs) - len(runs):
+            remarks = [f"{counted(left_out, 'more run')}: {self._command} --json", *remarks]
+        shown = self._losing[: room["clients"]]
+        return [
+            Text.from_markup(_title(found), emoji=False),
+            _totals(found, runs),
+            *(wrapped(line, out) for line in remarks),
+            Text.from_markup(_heading(other, len(shown), len(self._losing)), emoji=False),
+            *([_losers(found, other, shown)] if shown else []),
+        ]
+
+
+def _height(parts: Sequence[RenderableType]) -> int:
+    return sum(len(out.render_lines(part)) for part in parts)
 
 
 def _title(found: Comparison) -> str:
@@ -79,17 +124,17 @@ def _title(found: Comparison) -> str:
     )
 
 
-def _totals(found: Comparison) -> Table:
+def _totals(found: Comparison, runs: Sequence[RunScore]) -> Table:
     by_name = {other.name: other for other in found.against}
     lines = [
         (
             *(_number(found, value) for value in (run.pooled, run.average, run.worst)),
             *(_counts(by_name[run.name]) if run.name in by_name else [""] * 6),
         )
-        for run in found.runs
+        for run in runs
     ]
     room = out.width - sum(1 + max(map(len, column)) for column in zip(_HEADS, *lines, strict=True))
-    first, *others = (run.name for run in found.runs)
+    first, *others = (run.name for run in runs)
     names = [f"against {name}" for name in others]
     if max(map(cell_len, names)) > room:
         names = others  # the title says what is held against them
@@ -125,8 +170,7 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     )
     yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
-        each = ", ".join(map(str, other.losing_by_seed))
-        yield f"Losing against {other.name} in seed {', '.join(map(str, other.seeds))}: {each}."
+        yield _by_seed(other)
     few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
         have = "has" if few == 1 else "have"
@@ -146,6 +190,15 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
         share = found.positives / max(1, sum(found.rows))
         if share < _RARE and found.metric == "accuracy":
             yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
+
+
+def _by_seed(other: Against) -> str:
+    counts = other.losing_by_seed
+    if len(counts) > _MANY_SEEDS:
+        each = f"{min(counts)} to {max(counts)}"
+        return f"Losing against {other.name} in each of {len(counts)} seeds: {each}."
+    each = ", ".join(map(str, counts))
+    return f"Losing against {other.name} in seed {', '.join(map(str, other.seeds))}: {each}."
 
 
 def _losers(found: Comparison, other: Against, shown: Sequence[int]) -> Table:

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.markup import escape as without_markup
 from rich.text import Text
 
-__all__ = ["err", "out", "say"]
+from fedmgda._text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["err", "escape", "note", "out", "say"]
 
 out = Console(highlight=False, emoji=False)
 """Results, on standard output: what a pipe should get."""
 
 err = Console(stderr=True, highlight=False, emoji=False)
 """Progress, notes and errors, on standard error."""
+
+
+def escape(text: str) -> str:
+    """Return what is not ours as markup that shows it, character by character."""
+    return without_markup(printable(text))
 
 
 def say(console: Console, text: str, *, wrap: bool = False) -> None:
@@ -35,6 +47,20 @@ def say(console: Console, text: str, *, wrap: bool = False) -> None:
         for line in paragraph.divide(_line_starts(paragraph.plain, console.width)):
             line.rstrip()
             console.print(line, soft_wrap=True)
+
+
+def note(sentences: Iterable[str], said: set[str] | None = None) -> None:
+    """Print sentences that the user should see, each once.
+
+    Args:
+        sentences: What is to be said.
+        said: What has been said already; what is said now is added.
+    """
+    known = set[str]() if said is None else said
+    for sentence in sentences:
+        if sentence not in known:
+            say(err, f"[yellow]Note:[/] {escape(sentence)}")
+            known.add(sentence)
 
 
 def _line_starts(text: str, width: int) -> list[int]:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -19,7 +18,7 @@ from rich.progress import (
 from rich.table import Table
 
 from fedmgda._errors import DataError
-from fedmgda.cli._console import err, out, say
+from fedmgda.cli._console import err, escape, out, say
 from fedmgda.data import (
     DATASETS,
     cache_root,

@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from fedmgda.data import shown
+from fedmgda._text import printable
 from fedmgda.values import value_at
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def header(run: Run, progress: Progress) -> Table:
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for name, text in _lines(run, progress):
-        table.add_row(name, Text(shown(text)))  # names of columns are no markup
+        table.add_row(name, Text(printable(text)))  # names of columns are no markup
     return table
 
 

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from fedmgda._errors import StoreError
 from fedmgda._files import RefusedWriteError, write_file
-from fedmgda.cli._console import out
+from fedmgda.cli._console import escape, out
 from fedmgda.cli._places import check_place
 from fedmgda.experiments import propose_spec
 

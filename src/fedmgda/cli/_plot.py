@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from fedmgda._errors import SpecError, StoreError
-from fedmgda.cli._console import err, out, say
+from fedmgda.cli._console import escape, note, out, say
 from fedmgda.experiments import (
     Spec,
     build_data,
@@ -49,8 +48,7 @@ def plot(
         run.check_data(data)
     else:
         data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
-    for note in notes:
-        say(err, f"[yellow]Note:[/] {escape(note)}")
+    note(notes)
     figure = partition_heatmap(data)
     try:
         figure.savefig(picture, dpi=150)

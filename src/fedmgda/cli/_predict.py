@@ -11,15 +11,14 @@ from pathlib import Path  # noqa: TC003 (read at run time)
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from fedmgda._errors import DataError, SpecError
 from fedmgda._files import write_file
-from fedmgda._text import counted, listed
-from fedmgda.cli._console import err, out, say
+from fedmgda._text import counted, listed, told_apart
+from fedmgda.cli._console import escape, note, out, say
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._places import check_place
-from fedmgda.data import read_raw, shown, texts_of
+from fedmgda.data import read_raw, texts_of
 from fedmgda.experiments import open_run
 
 if TYPE_CHECKING:
@@ -60,8 +59,7 @@ def predict(
     verdict = opened.verdict
     doubts = () if verdict.good else (f"The verdict on {run}: {verdict.headline}",)
     scores = replace(scores, notes=(*scores.notes, *doubts))
-    for note in scores.notes:
-        say(err, f"[yellow]Note:[/] {escape(note)}")
+    note(scores.notes)
     if scored is not None:
         write_file(scored, _csv(raw, scores).encode())
     if as_json:
@@ -108,18 +106,9 @@ def _answers(scores: Scores) -> Iterator[list[Any]]:
 
 
 def _new_names(taken: Collection[str], scores: Scores) -> list[str]:
-    """Return the names of the further columns; one that is taken gets a number.
-
-    Classes can look alike once what cannot be printed has been replaced.
-    """
-    names: list[str] = []
+    """Return the names of the further columns; one that is taken gets a number."""
     wanted = ["prediction", *(f"probability:{name}" for name in scores.class_names or ())]
-    for name in wanted:
-        free, number = name, 2
-        while free in taken or free in names:
-            free, number = f"{name} {number}", number + 1
-        names.append(free)
-    return names
+    return told_apart(wanted, taken)
 
 
 def _as_json(scores: Scores, *, rows: bool) -> dict[str, Any]:
@@ -142,5 +131,5 @@ def _in_short(scores: Scores, target: str | None) -> str:
         low, high = float(values.min()), float(values.max())
         return f"{rows}: {target!r} from {low:.6g} to {high:.6g}."
     counts = Counter(values.tolist()).most_common()
-    shares = listed([f"{shown(name)} in {count}" for name, count in counts])
+    shares = listed([f"{name} in {count}" for name, count in counts])
     return f"{rows}: {target!r} is {shares}."

@@ -7,7 +7,6 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import typer
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -16,7 +15,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from fedmgda.cli._console import err, say
+from fedmgda.cli._console import err, escape, note, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -42,8 +41,7 @@ def watch_run(
         task, improved, last = None, None, time.monotonic()
         with closing(_as_generator(steps)):
             for progress in steps:
-                for note in progress.notes:
-                    say(err, f"[yellow]Note:[/] {escape(note)}")
+                note(progress.notes)
                 if task is None:
                     if begin is not None and not quiet:
                         begin(progress)
@@ -66,6 +64,9 @@ def watch_jobs(
         The last news of every run.
     """
     said = set[str]()
+    wanted = notes and not quiet
+    # Also of runs that are finished, and say nothing any more.
+    note((text for run in collection.runs for text in run.notes if wanted), said)
     totals = [run.spec.rounds for run in collection.runs]
     # Rounds of some and clients of others are summed up.
     unit = "step" if any(run.spec.baseline == "alone" for run in collection.runs) else "round"
@@ -79,10 +80,7 @@ def watch_jobs(
         task = bar.add_task(unit, total=sum(totals), completed=sum(done), news="")
         last = time.monotonic()
         for state in collection.execute(jobs):
-            for note in state.notes if notes and not quiet else ():
-                if note not in said:
-                    say(err, f"[yellow]Note:[/] {escape(note)}")
-                    said.add(note)
+            note(state.notes if wanted else (), said)
             if state.finished or state.error:
                 ended.append(state)
                 finished += state.finished

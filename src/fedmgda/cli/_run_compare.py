@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.markup import escape
-
-from fedmgda._errors import StoreError
+from fedmgda._errors import SpecError, StoreError
 from fedmgda.cli._compare import report_comparison
-from fedmgda.cli._console import err, say
+from fedmgda.cli._console import err, escape, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.experiments import (
     Collection,
@@ -29,6 +27,8 @@ if TYPE_CHECKING:
     from fedmgda.experiments import Run
 
 __all__ = ["chosen_seeds", "run_compared"]
+
+_MOST_SEEDS = 100  # of which every one is four runs
 
 
 def run_compared(
@@ -66,7 +66,9 @@ def run_compared(
     if show_spec:
         err.print(to_toml(runs[0].spec), markup=False, highlight=False, style="dim")
     collection = Collection(path, runs)
-    if not as_json:
+    if not as_json and all(folder.done for folder in collection.folders):
+        say(err, f"All runs in {escape(str(path))} are finished; this is their comparison.")
+    elif not as_json:
         names = ", ".join(dict.fromkeys(planned.cell["variant"] for planned in runs))
         over = f", {len(seeds)} seeds each" if seeds else ""
         say(err, f"Running {escape(names)}{over} in {escape(str(path))}")
@@ -90,6 +92,9 @@ def _reads_tables(run: Run) -> bool:
 def chosen_seeds(text: str | None, table: dict[str, Any]) -> list[int] | None:
     """Return the seeds of `--seeds`: so many from that of the spec on, or from one to another.
 
+    Raises:
+        SpecError: If they are neither, or too many to be meant.
+
     >>> chosen_seeds("3", {"seed": 5}), chosen_seeds("0-1", {})
     ([5, 6, 7], [0, 1])
     """
@@ -98,6 +103,12 @@ def chosen_seeds(text: str | None, table: dict[str, Any]) -> list[int] | None:
     if text is None:
         return None
     found = parse_seeds(text)
+    count = len(found) if isinstance(found, range) else found
+    if count > _MOST_SEEDS:
+        raise SpecError(
+            f"--seeds {text} would be {count} data splits with several runs each; ask for at most "
+            f"{_MOST_SEEDS}, as more of them do not make the data larger."
+        )
     if isinstance(found, range):
         return list(found)
     first = parse(Spec, {"seed": table.get("seed", 0)}).seed

@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from fedmgda.cli._console import out
+from fedmgda._text import printable
+from fedmgda.cli._console import escape, out
 from fedmgda.cli._metrics_line import metrics_line
 from fedmgda.cli._tables import summary_table
 from fedmgda.experiments import worst_clients
@@ -74,7 +74,7 @@ def _height(parts: list[RenderableType], console: Console) -> int:
 def wrapped(sentence: str, console: Console, style: str = "") -> Text:
     """Break a sentence between words, never within one, nor between -c and what goes with it."""
     lines = [""]
-    for word in sentence.replace("-c ", f"-c{_JOIN}").split():
+    for word in printable(sentence).replace("-c ", f"-c{_JOIN}").split():
         longer = f"{lines[-1]} {word}".lstrip()
         if lines[-1] and cell_len(longer) > console.width:
             lines.append(word)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import err, out, say
+from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.paper import (
     METRICS,
     SEEN,
@@ -52,7 +51,7 @@ def print_list(setting: Setting, *, measure: bool) -> None:
         if measure:
             say(err, f"Timing {name} ...")
             if problem := calibrate(study, setting):
-                say(err, f"[yellow]Note:[/] {escape(f'{name}: {problem}')}")
+                note([f"{name}: {problem}"])
         state = standing(study, setting)
         amount = f"{state.runs} x {state.rounds // state.runs}"
         shown = (amount, _cost(state), f"{state.finished}/{state.runs}")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.table import Table
 
-from fedmgda.cli._console import out
+from fedmgda.cli._console import escape, out
 from fedmgda.experiments import COLUMNS, cells
 
 if TYPE_CHECKING:

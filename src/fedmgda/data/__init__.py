@@ -61,7 +61,7 @@ from fedmgda.data.own._statistics import (
 from fedmgda.data.own._sums import Sums, sums_of
 from fedmgda.data.own._table import LearningTask, TableSettings, load_table, make_table
 from fedmgda.data.own._table_notes import rare_notes
-from fedmgda.data.own._values import shown, texts_of
+from fedmgda.data.own._values import texts_of
 from fedmgda.data.sources._cache import cache_root
 from fedmgda.data.sources._origin import Origin, Step
 from fedmgda.data.sources._verify import FileCheck, Verification
@@ -148,7 +148,6 @@ __all__ = [
     "read_columns",
     "read_raw",
     "shard_partition",
-    "shown",
     "split_locally",
     "statistics_of",
     "sums_of",

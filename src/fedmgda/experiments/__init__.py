@@ -6,7 +6,7 @@ from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
-from fedmgda.experiments._compare_csv import comparison_csv
+from fedmgda.experiments._compare_csv import comparison_csv, is_comparison_csv
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
@@ -92,6 +92,7 @@ __all__ = [
     "demo_table",
     "execute",
     "inert_decay",
+    "is_comparison_csv",
     "is_file_of_run",
     "known_ids",
     "merged",

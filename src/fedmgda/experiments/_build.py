@@ -11,7 +11,7 @@ import numpy as np
 
 from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.attacks import ATTACKS, Attack, attack_options, under_attack
+from fedmgda.attacks import ATTACKS, Attack, ClientsUnderAttack, attack_options
 from fedmgda.experiments._class_weights import class_weights
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._participants import clients_per_round
@@ -209,7 +209,10 @@ def _other_kind(section: str, name: str, kind: str, made: object) -> SpecError:
 
 
 def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> Federation:
-    """Put a resolved spec together; a rule that is there already need not be built."""
+    """Put a resolved spec together; a rule that is there already need not be built.
+
+    The server meets what the clients say; what is true, only `clients` themselves know.
+    """
     attack, num_clients = build_attack(spec.attack), clients.num_clients
     per_round = clients_per_round(spec, num_clients)
     # As many always-on clients as take part: nobody else is ever drawn.
@@ -217,9 +220,9 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
         attack.clients if attack and spec.attack.always_on else ()
     )
     protection = build_protection(spec.server)
-    train_cohort = partial(clients.train_cohort, gradients=protection is not None)
+    met = ClientsUnderAttack(clients, attack, spec.seed) if attack else clients
     return Federation(
-        train_cohort=under_attack(train_cohort, attack, spec.seed) if attack else train_cohort,
+        train_cohort=partial(met.train_cohort, gradients=protection is not None),
         rule=rule or build_rule(spec, clients),
         sampler=UniformSampler(
             num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
@@ -231,7 +234,7 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
         max_failed_rounds=spec.engine.max_failed_rounds,
         client_names=clients.client_names,
         protection=protection,
-        losses=partial(clients.evaluate, split="train"),
+        losses=partial(met.evaluate, split="train"),
     )
 
 

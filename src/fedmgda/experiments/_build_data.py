@@ -46,6 +46,7 @@ def build_data(spec: Spec) -> tuple[FederatedData, tuple[str, ...]]:
     if spec.data.min_rows is not None:
         client_rows, names, small = leave_out_small_clients(client_rows, names, spec.data.min_rows)
         _check_classes(loaded, client_rows)
+    _check_values(loaded, client_rows)
     how: Any = spec.data.local_split or "shuffled"
     data = federate(loaded, client_rows, seed=spec.seed, how=how, client_names=names)
     return data, (*small, *_notes(spec.data, loaded, data), *_alone_note(spec.data, data))
@@ -60,6 +61,16 @@ def _check_classes(source: Examples | Table, client_rows: Sequence[Indices]) -> 
             raise DataError(
                 f"Every row of the clients of {source.name} that are left has the target "
                 f"{names[int(left[0])]!r}; lower data.min_rows."
+            )
+
+
+def _check_values(source: Examples | Table, client_rows: Sequence[Indices]) -> None:
+    """Refuse numbers to predict that are all the same; a table tells so when it is encoded."""
+    if source.num_classes is None and not isinstance(source, Table):
+        values = source.targets[np.concatenate(client_rows)]
+        if (values == values[0]).all():
+            raise DataError(
+                f"Every target of {source.name} is {values[0]:g}; there is nothing to learn."
             )
 
 

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from fedmgda.experiments._comparison import Comparison
 
-__all__ = ["comparison_csv"]
+__all__ = ["comparison_csv", "is_comparison_csv"]
+
+_FIRST = ("client", "test_rows")  # the columns that every comparison begins with
 
 
 def comparison_csv(found: Comparison) -> str:
@@ -27,10 +30,19 @@ def comparison_csv(found: Comparison) -> str:
     return text.getvalue()
 
 
+def is_comparison_csv(path: Path) -> bool:
+    """Tell whether a file is a table that `comparison_csv` made, by how it begins."""
+    head = ",".join(f'"{name}"' for name in _FIRST).encode()
+    try:
+        with path.open("rb") as file:
+            return file.read(len(head)) == head
+    except OSError:
+        return False
+
+
 def _columns(found: Comparison) -> Iterator[tuple[str, list[Any]]]:
     """Yield name and values of every column."""
-    yield "client", list(found.clients)
-    yield "test_rows", list(found.rows)
+    yield from zip(_FIRST, (list(found.clients), list(found.rows)), strict=True)
     for run in found.runs:
         yield run.name, list(run.clients)
         yield f"{run.name} low", list(run.low)

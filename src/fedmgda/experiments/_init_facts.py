@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda._text import listed
-from fedmgda.data import group_sizes, shown
+from fedmgda._text import listed, shown
+from fedmgda.data import group_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -57,11 +57,12 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
     return [
         PlannedRun(
             cell={"variant": name},
-            seed=spec.seed,
-            spec=spec,
-            folder=_folder(name, None if spec.seed == given.seed else spec.seed),
+            seed=settled.spec.seed,
+            spec=settled.spec,
+            folder=_folder(name, None if settled.spec.seed == given.seed else settled.spec.seed),
+            notes=settled.notes,
         )
-        for (name, _), spec in zip(cells, settle_all(specs), strict=True)
+        for (name, _), settled in zip(cells, settle_all(specs), strict=True)
     ]
 
 

@@ -293,6 +293,8 @@ class _Run:
         clients, measured = record.cohort.client_ids, self._clients.training_losses
         reported = self._spec.clients.reported_loss == "before"
         before = record.cohort.losses if reported else None
+        if self._federation.protection is not None:  # then the truth is known
+            before = measured(self._server.params, clients)
         due = self._spec.evaluation.improved_is_due(record.round_num)
         if not due or not clients:
             return before, None

@@ -62,19 +62,21 @@ def settle(spec: Spec) -> Settled:
     return Settled(spec=_with(spec, found), data=data, notes=(*note, *notes))
 
 
-def settle_all(specs: Iterable[Spec]) -> list[Spec]:
-    """Settle many specs, reading the data of those that share it once."""
-    known: list[tuple[Spec, _Measured]] = []
+def settle_all(specs: Iterable[Spec]) -> list[Settled]:
+    """Settle many specs, reading the data of those that share it once; none of it is kept."""
+    known: list[tuple[Spec, _Measured, tuple[str, ...]]] = []
     settled = []
     for spec in specs:
         if is_settled(spec):
-            settled.append(spec)
+            settled.append(Settled(spec=spec))
             continue
-        found = next((found for other, found in known if _same_data(spec, other)), None)
-        if found is None:
-            found = _Measured.of(spec, build_data(spec)[0])
-            known.append((spec, found))
-        settled.append(_with(spec, found))
+        told = next((told for told in known if _same_data(spec, told[0])), None)
+        if told is None:
+            data, notes = build_data(spec)
+            told = (spec, _Measured.of(spec, data), notes)
+            known.append(told)
+        _, found, notes = told
+        settled.append(Settled(spec=_with(spec, found), notes=notes))
     return settled
 
 

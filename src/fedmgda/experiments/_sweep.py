@@ -45,12 +45,14 @@ class PlannedRun:
         seed: Its seed.
         spec: Its resolved spec.
         folder: The name of its folder, where that is not put together from cell and seed.
+        notes: What the user should know of its data, if that was read to settle the spec.
     """
 
     cell: Mapping[str, str]
     seed: int
     spec: Spec
     folder: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def folder_name(self) -> str:
@@ -92,10 +94,9 @@ def plan_sweep(
     if check is not None:
         for spec in resolved:
             check(spec)
-    specs = settle_all(resolved)
     runs = [
-        PlannedRun(cell=cell, seed=run["seed"], spec=spec)
-        for (cell, run), spec in zip(tables, specs, strict=True)
+        PlannedRun(cell=cell, seed=run["seed"], spec=settled.spec, notes=settled.notes)
+        for (cell, run), settled in zip(tables, settle_all(resolved), strict=True)
     ]
     _refuse_twins(runs)
     return runs

@@ -14,7 +14,6 @@ from fedmgda.paper._text import (
     line_cells,
     preamble,
     primaries_lines,
-    promises_lines,
     reasons_of,
     star,
 )
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fedmgda.paper._comparison import Line
+    from fedmgda.paper._promise import Promise
     from fedmgda.paper._questions import Answer
     from fedmgda.paper._report import Report
     from fedmgda.paper._setting import Setting
@@ -56,8 +56,7 @@ def _of_fixed(study: Study, report: Report) -> list[str]:
     if report.primaries:
         blocks.append(_list_block("Primary comparisons", primaries_lines(report.primaries)))
     if report.promises:
-        title = "The promise, round by round"
-        blocks.append(_list_block(title, promises_lines(report.promises)))
+        blocks.append(_promises_block(report.promises))
     if report.fixed:
         blocks.append(_fixed_block(study, report.fixed))
     if report.fixed_answers:
@@ -67,6 +66,23 @@ def _of_fixed(study: Study, report: Report) -> list[str]:
 
 def _list_block(title: str, texts: Sequence[str]) -> str:
     return f"## {title}\n\n" + "\n".join(f"- {text}" for text in texts)
+
+
+def _promises_block(found: Sequence[Promise]) -> str:
+    rows = [
+        (
+            p.row, f"{p.losses:,} in {p.rounds:,} rounds of {p.runs} runs", f"{p.rose:,}",
+            f"{p.held:.2f} ({p.most_held:.2f})", f"{p.short:.2f} ({p.most_short:.2f})",
+            f"{p.overridden:.2f}", "-" if p.path is None else f"{p.path:.0f} of {p.plain}",
+        )
+        for p in found
+    ]  # fmt: skip
+    head = (
+        "protected row", "losses of honest participants", "rose", "held, % (most in a run)",
+        "s below 1/16, % (most)", "overridden, %", "path, %",
+    )  # fmt: skip
+    body = [_row(head), "|---|--:|--:|--:|--:|--:|--:|", *(_row(cells) for cells in rows)]
+    return "## The promise, round by round\n\n" + "\n".join(body)
 
 
 def _fixed_block(study: Study, fixed: Sequence[Line]) -> str:

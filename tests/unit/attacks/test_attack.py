@@ -2,17 +2,32 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, strategies as st
 
 from cohorts import RULES, aggregate, cohort_of, cohorts
 from fedmgda._errors import SpecError
-from fedmgda.attacks import Attack, BiasLoss, ScaleLoss, ScaleUpdate, under_attack
+from fedmgda.attacks import (
+    ATTACKS,
+    Attack,
+    BiasLoss,
+    OpposeGradient,
+    ScaleLoss,
+    ScaleUpdate,
+    Veto,
+    under_attack,
+)
 from fedmgda.rules import FedAvg, FedMGDA
 from fedmgda.values import FileUpdates
 
 MODEL = np.zeros(2)
 NO_DICE = None  # none of these attacks draws anything
 COHORT = cohort_of([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], losses=[0.1, 0.2, 0.3])
+LOSS = st.floats(0.0, 1e300)
+
+
+def differentiated(cohort):
+    """Return a cohort that brings what protection asks for."""
+    return replace(cohort, gradients=cohort.updates.rows - 1.0, before=cohort.losses)
 
 
 def test_bias_touches_only_the_loss_of_the_malicious():
@@ -28,11 +43,49 @@ def test_update_scaling_touches_only_the_row_of_the_malicious_and_not_the_origin
     np.testing.assert_array_equal(seen.losses, COHORT.losses)
 
 
-def test_an_absent_attacker_changes_nothing():
-    for attack in (BiasLoss(clients=(9,)), ScaleUpdate(clients=(9,))):
-        seen = attack.tamper(COHORT, MODEL, NO_DICE)
-        np.testing.assert_array_equal(seen.updates, COHORT.updates)
-        np.testing.assert_array_equal(seen.losses, COHORT.losses)
+@pytest.mark.parametrize("kind", ATTACKS.values(), ids=ATTACKS)
+def test_an_absent_attacker_changes_nothing(kind):
+    cohort = differentiated(COHORT)
+    seen = kind(clients=(9,)).tamper(cohort, MODEL, NO_DICE)
+    for part in ("updates", "losses", "gradients", "before"):
+        np.testing.assert_array_equal(getattr(seen, part), getattr(cohort, part))
+
+
+def test_an_opposed_gradient_touches_only_the_gradient_of_the_malicious():
+    cohort = differentiated(COHORT)
+    seen = OpposeGradient(clients=(1,)).tamper(cohort, MODEL, NO_DICE)
+    assert seen.gradients.rows.tolist() == [[0.0, 1.0], [-2.0, -3.0], [4.0, 5.0]]
+    assert cohort.gradients.rows.tolist() == [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]]
+    for part in ("updates", "losses", "before"):
+        np.testing.assert_array_equal(getattr(seen, part), getattr(cohort, part))
+
+
+@pytest.mark.parametrize("kind", [OpposeGradient, Veto])
+def test_an_attack_on_protection_does_nothing_where_there_is_none(kind):
+    assert kind(clients=(1,)).tamper(COHORT, MODEL, NO_DICE) is COHORT
+
+
+@given(LOSS, st.lists(LOSS, max_size=12))
+def test_a_veto_says_of_every_model_that_its_loss_rose(before, losses):
+    said = Veto(clients=(0,)).said_losses(0, before, np.array(losses))
+    assert said.shape == (len(losses),)
+    assert (said > before).all()
+
+
+@given(LOSS, st.lists(LOSS, max_size=12))
+def test_who_opposes_its_gradient_says_that_what_rose_fell(before, losses):
+    losses = np.array(losses)
+    said = OpposeGradient(clients=(0,)).said_losses(0, before, losses)
+    assert (said >= 0.0).all()
+    assert (said[losses > 2 * before] == 0.0).all()
+    assert (said[losses >= before] <= before).all()
+    assert (said[losses < before] >= before).all()
+
+
+@pytest.mark.parametrize("kind", [ScaleLoss, BiasLoss, ScaleUpdate])
+def test_the_other_attacks_say_the_truth_of_other_models(kind):
+    losses = np.array([0.5, 0.25])
+    np.testing.assert_array_equal(kind(clients=(0,)).said_losses(0, 1.0, losses), losses)
 
 
 def test_loss_scaling_happens_inside_training():
@@ -96,10 +149,24 @@ def test_an_attack_that_returns_something_else_is_refused():
         attacked(MODEL, (0, 1, 2), 1)
 
 
-def test_an_attack_on_updates_needs_them_in_memory(tmp_path):
-    updates = FileUpdates.write(tmp_path / "rows", COHORT.updates.rows, 2)
-    with pytest.raises(SpecError, match="needs them in memory"):
-        ScaleUpdate(clients=(0,)).tamper(replace(COHORT, updates=updates), MODEL, NO_DICE)
+def test_an_attack_that_raises_is_one_sentence():
+    class Broken(Attack):
+        clients = (0,)
+
+        def tamper(self, _cohort, _params, _generator):
+            raise KeyError("no\nsuch key")
+
+    attacked = under_attack(lambda *_: COHORT, Broken(), seed=0)
+    with pytest.raises(SpecError, match="tamper of the attack Broken raised KeyError"):
+        attacked(MODEL, (0, 1, 2), 1)
+
+
+def test_an_attack_on_updates_or_gradients_needs_them_in_memory(tmp_path):
+    rows = FileUpdates.write(tmp_path / "rows", COHORT.updates.rows, 2)
+    with pytest.raises(SpecError, match="on updates needs them in memory"):
+        ScaleUpdate(clients=(0,)).tamper(replace(COHORT, updates=rows), MODEL, NO_DICE)
+    with pytest.raises(SpecError, match="on gradients needs them in memory"):
+        OpposeGradient(clients=(0,)).tamper(replace(COHORT, gradients=rows), MODEL, NO_DICE)
 
 
 def test_buffers_are_scaled_with_the_update_they_came_with():

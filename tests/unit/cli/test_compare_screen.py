@@ -82,3 +82,30 @@ def test_one_client_is_one_client(found, capsys):
     some = with_losers(found, [0.0] * 4)
     lines = shown(capsys, replace(some, clients=("me",), rows=(20,)))
     assert ": 1 client, 20 test rows" in lines[0]
+
+
+def test_whatever_is_compared_fits_a_screen(found, capsys):
+    """Two folders of runs, or a remark too many, scrolled the title away."""
+    first, other = found.runs[0], with_losers(found, [-1.0] * 4)
+    for extra in (0, 3, 8, 30):
+        for seeds in (1, 3, 40):
+            against = replace(
+                other.against[0], seeds=tuple(range(seeds)), losing_by_seed=(17,) * seeds
+            )
+            more = [replace(first, name=f"folder/run-{number}") for number in range(extra)]
+            shows = replace(
+                other,
+                runs=(*other.runs, *more),
+                against=(against, *(replace(against, name=run.name) for run in more)),
+                rows=(9,) * 4,
+                positive="a rather long name of a class that is rare",
+                positives=3,
+            )
+            lines = shown(capsys, shows, scorer=Path("runs") / ("a" * 70), named=True)
+            assert len(lines) <= 24
+            assert lines[0].startswith(first.name)
+            assert " ".join(lines).endswith(found.conclusion)
+            assert any(line.startswith("a-rather-long-folder") or "/alone" in line
+                       for line in lines[2:8])  # fmt: skip
+            if extra == 30:
+                assert any(" more runs: fedmgda compare runs --json" in line for line in lines)

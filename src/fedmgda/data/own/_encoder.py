@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._text import shown
 from fedmgda.data.own._new_rows import lacking_columns, notes_on_new_rows
-from fedmgda.data.own._values import Column, missing_rows, numbers_of, shown, texts_of
+from fedmgda.data.own._values import Column, missing_rows, numbers_of, texts_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

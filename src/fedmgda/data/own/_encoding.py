@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 import numpy as np
 
 from fedmgda._errors import DataError
-from fedmgda._text import listed
+from fedmgda._text import listed, shown
 from fedmgda.data.own._encoder import EncodedColumn, Encoder
 from fedmgda.data.own._statistics import ColumnSchema, Schema, make_encoder, statistics_of
 from fedmgda.data.own._table_notes import guarded_notes, plain_notes
-from fedmgda.data.own._values import shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda._text import listed
-from fedmgda.data.own._values import missing_rows, shown, texts_of
+from fedmgda._text import listed, shown
+from fedmgda.data.own._values import missing_rows, texts_of
 
 if TYPE_CHECKING:
     from fedmgda.data.own._columns import RawTable

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
 
+from fedmgda._text import shown
 from fedmgda.data.own._dates import are_day_numbers, is_date
 from fedmgda.data.own._values import (
     MAX_CATEGORIES,
@@ -15,7 +16,6 @@ from fedmgda.data.own._values import (
     is_numeric,
     numbers_in_other_notation,
     parse_numbers,
-    shown,
     texts_of,
 )
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda._text import listed
-from fedmgda.data.own._values import shown
+from fedmgda._text import listed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._text import shown, told_apart
 from fedmgda.data._federated import Examples, Pixels
-from fedmgda.data.own._values import LARGEST, shown
+from fedmgda.data.own._values import LARGEST
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -195,7 +196,7 @@ def _npz_targets(
     classes, codes = np.unique(targets, return_inverse=True)
     if len(classes) == 1:
         raise DataError(f"Every target of {name} is {classes[0]}; there is nothing to learn.")
-    return codes, tuple(shown(_class_name(label)) for label in classes.tolist())
+    return codes, tuple(told_apart(shown(_class_name(label)) for label in classes.tolist()))
 
 
 def _class_name(label: Any) -> str:
@@ -212,4 +213,4 @@ def _npz_clients(name: str, client: NDArray[Any]) -> tuple[tuple[str, ...], NDAr
         row = int(np.isnan(client).argmax())
         raise DataError(f"'client' of {name} is missing in example {row}; remove it.")
     owners, groups = np.unique(client, return_inverse=True)
-    return tuple(shown(str(owner)) for owner in owners), groups
+    return tuple(told_apart(shown(str(owner)) for owner in owners)), groups

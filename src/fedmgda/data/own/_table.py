@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
-from fedmgda._text import did_you_mean, listed, nearest_names
+from fedmgda._text import did_you_mean, listed, nearest_names, shown, told_apart
 from fedmgda.data.own._columns import read_columns
 from fedmgda.data.own._encoding import Table
 from fedmgda.data.own._incomplete import leave_out_incomplete
@@ -19,7 +19,6 @@ from fedmgda.data.own._values import (
     missing_rows,
     numbers_of,
     read_column,
-    shown,
     texts_of,
 )
 
@@ -230,7 +229,7 @@ def _groups(raw: RawTable, name: str, settings: TableSettings) -> tuple[Indices,
             f"{', and so do ' if others else ''}{listed(others, 50)}; remove or merge "
             f"{'them' if others else 'it'}, or set data.min_rows."
         )
-    return groups, tuple(map(shown, names))
+    return groups, tuple(told_apart(map(shown, names)))
 
 
 def _check_complete(raw: RawTable, name: str, what: str) -> None:

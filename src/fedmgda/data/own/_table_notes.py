@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedmgda._text import listed
-from fedmgda.data.own._values import shown
+from fedmgda._text import listed, shown
 
 if TYPE_CHECKING:
     from fedmgda.data.own._encoder import Encoder

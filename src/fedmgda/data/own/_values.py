@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._text import shown, told_apart
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,7 +30,6 @@ __all__ = [
     "numbers_of",
     "parse_numbers",
     "read_column",
-    "shown",
     "texts_of",
 ]
 
@@ -47,7 +46,6 @@ _MAX_CATEGORIES_OF_IDS = 20
 _NOTATION = re.compile(
     r"[+-]?(\d{1,3}([.,' ]\d{3})+([.,]\d+)?|\d+,\d+|\d+([.,]\d+)?\s?%)"  # 1,234 0,126 12.5%
 )
-_UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})
 
 
 @final
@@ -180,16 +178,11 @@ def texts_of(raw: RawColumn) -> list[str]:
     return raw
 
 
-def shown(text: str) -> str:
-    """Return a name that is safe to print: "?" for line breaks and other control characters."""
-    return "".join("?" if unicodedata.category(c) in _UNSHOWN else c for c in text)
-
-
 def classes_of(table: RawTable, name: str, *, numeric: bool) -> tuple[tuple[str, ...], Indices]:
     """Return the classes of a target and the class of each row; 1 and 1.0 are the same number."""
     texts = texts_of(table.columns[name])
     classes, codes = categories_of(table, name, [_plain(t) for t in texts] if numeric else texts)
-    return tuple(map(shown, classes)), codes
+    return tuple(told_apart(map(shown, classes))), codes
 
 
 def _plain(text: str) -> str:
