@@ -7,6 +7,7 @@ attack take part, and clients that fail, send NaN or go between two questions.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from fedmgda._errors import FederationStalledError
 from fedmgda.attacks import ATTACKS
 from fedmgda.experiments import RunFolder, execute, open_run
 from fedmgda.experiments._build import build_pool
@@ -24,6 +26,7 @@ from fedmgda.values import Failure, WrappedClients
 from runs import small_spec
 
 ROUNDS = 4
+LYING = ("veto", "oppose-gradient")  # about their losses, too
 MODELS = (
     {"hidden": [3]},
     {"name": "logistic"},
@@ -108,11 +111,11 @@ def drawn_spec(seed):
     )
 
 
-def assert_law(row, models, allow, truth, liars):
+def assert_law(record, models, allow, truth, liars):
     """Hold a round against the law, by the record, by the models themselves and by the truth.
 
     Args:
-        row: The record of the round.
+        record: Of the round.
         models: w_t and w_{t+1}.
         allow: How many may be worse off.
         truth: For a model and clients, what their training losses are.
@@ -120,17 +123,20 @@ def assert_law(row, models, allow, truth, liars):
     """
     before, after = models
     unchanged = before.tobytes() == after.tobytes()
-    if row.failed or row.held:
+    if record.failed or record.held:
         assert unchanged
         return
-    ids, said = row.client_ids, row.protection
+    ids, said = record.client_ids, record.protection
     worse = tuple(i for i, f, g in zip(ids, said.before, said.after, strict=True) if not g <= f)
     assert not unchanged
     assert len(worse) <= allow
     assert tuple(said.opposed[-1]) == worse
-    for client, f, g, told in zip(ids, *map(truth, models, (ids, ids)), said.before, strict=True):
-        assert client in liars or told == f
-        assert client in liars or client in worse or g <= f
+    for row, client in enumerate(ids):
+        if client not in liars:
+            f, g = (truth(model, (client,))[0] for model in models)
+            assert said.before[row] == f
+            assert said.after[row] == g or np.isnan(said.after[row])  # who went said nothing
+            assert g <= f or client in worse
 
 
 def check(spec, illness):
@@ -138,8 +144,9 @@ def check(spec, illness):
     with TemporaryDirectory() as place, build_pool(spec, build_data(spec)[0]) as pool:
         witness = Witness(pool, spec.seed, illness)
         folder = RunFolder.create(Path(place) / "run", spec)
-        for _ in execute(folder, witness):
-            pass
+        with suppress(FederationStalledError):  # everybody was ill in every round
+            for _ in execute(folder, witness):
+                pass
         rows = open_run(folder.path).rounds
         models = [witness.models[number] for number in sorted(witness.models)]
         for row, *step in zip(rows, models, models[1:], strict=False):
@@ -148,7 +155,7 @@ def check(spec, illness):
                 step,
                 spec.server.protect.allow,
                 lambda model, ids: pool.evaluate(model, ids, "train").losses,
-                spec.attack.clients or (),
+                spec.attack.clients if spec.attack.name in LYING else (),
             )
     return rows
 
