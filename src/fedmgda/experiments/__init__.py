@@ -40,7 +40,7 @@ from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
-from fedmgda.experiments._table import COLUMNS, Row, cells
+from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
@@ -87,6 +87,7 @@ __all__ = [
     "Verdict",
     "build_data",
     "cells",
+    "columns_of",
     "compare_runs",
     "comparison_csv",
     "demo_table",

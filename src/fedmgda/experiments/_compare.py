@@ -11,7 +11,13 @@ from fedmgda._errors import DataError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.experiments._compared import CONSTANT, check_same_rows, constant_side, open_sides
-from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._comparison import (
+    Against,
+    ClientGain,
+    Comparison,
+    ProtectedRounds,
+    RunScore,
+)
 from fedmgda.experiments._conclusion import conclusion, most_telling
 from fedmgda.metrics import (
     DRAWS,
@@ -151,6 +157,27 @@ def _score(name: str, sides: list[Side], draws: int) -> RunScore:
         )
         if hits
         else None,
+        protection=None if sides[0].label == CONSTANT else _protected(sides),
+    )
+
+
+def _protected(sides: list[Side]) -> ProtectedRounds | None:
+    """Return what protection made of the rounds of those seeds that have it."""
+    summaries = [side.run.summary for side in sides if side.run.summary.protection is not None]
+    if not summaries:
+        return None
+    made = [one for summary in summaries if (one := summary.protection) is not None]
+
+    def mean(values: list[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return float(np.mean(known)) if known else None
+
+    return ProtectedRounds(
+        with_step=float(np.mean([one.share_with_step for one in made])),
+        held=float(np.mean([one.share_held for one in made])),
+        overridden=float(np.mean([one.share_overridden for one in made])),
+        improved=mean([summary.improved for summary in summaries]),
+        improved_with_step=mean([one.improved_with_step for one in made]),
     )
 
 

@@ -5,12 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, final
 
+from fedmgda.experiments._json import json_field
 from fedmgda.metrics import DRAWS, LEVEL
 
 if TYPE_CHECKING:
     from fedmgda.experiments._verdict import Verdict
 
-__all__ = ["Against", "ClientGain", "Comparison", "RunScore"]
+__all__ = ["Against", "ClientGain", "Comparison", "ProtectedRounds", "RunScore"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectedRounds:
+    """What became of the rounds of a protected run, in percent of them, the mean over seeds.
+
+    Attributes:
+        with_step: Rounds in which the model moved.
+        held: Rounds in which protection left it where it was.
+        overridden: Rounds in which somebody's training loss rose, as they said it.
+        improved: Participants whose training loss did not rise, as measured; None where it was not.
+        improved_with_step: The same over the rounds with a step.
+    """
+
+    with_step: float
+    held: float
+    overridden: float
+    improved: float | None = None
+    improved_with_step: float | None = None
 
 
 @final
@@ -29,6 +50,7 @@ class RunScore:
             not of a share, whose interval is Wilson's.
         high: The upper bounds.
         found: Of two classes, how many rows of the positive one were found, over all seeds.
+        protection: What protection made of its rounds; None without it.
     """
 
     name: str
@@ -40,6 +62,7 @@ class RunScore:
     low: tuple[float, ...]
     high: tuple[float, ...]
     found: int | None = None
+    protection: ProtectedRounds | None = json_field(default=None, omit=True)  # noqa: RUF009
 
 
 @final

@@ -23,7 +23,8 @@ _OF_THE_SERVER = ("rule", "server", "attack")
 def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -> list[PlannedRun]:
     """Return the runs to compare, the one that the spec describes first.
 
-    FedAvg is the spec with another rule, whose step is 1; the baselines have no server at all.
+    FedAvg is the spec with another rule, whose step is 1; the baselines have no server at all. A
+    spec whose steps are protected is also run without protection.
     Data, seed, clients and budget are those of the spec.
 
     Args:
@@ -44,6 +45,9 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
     own = given.rule.name
     bare = {key: value for key, value in table.items() if key not in _OF_THE_SERVER}
     tables = {own: table}
+    if given.server.protect is not None:
+        server = {key: value for key, value in table["server"].items() if key != "protect"}
+        tables[f"{own}-plain"] = table | {"server": server}
     if own != "fedavg":
         attacked = {"attack": table["attack"]} if "attack" in table else {}
         tables["fedavg"] = bare | attacked | {"rule": {"name": "fedavg"}}

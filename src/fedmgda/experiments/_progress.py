@@ -35,6 +35,7 @@ class Progress:
         row: The line of `rounds.jsonl`; None for what was done before this process took over.
         evaluation: The latest line of `evaluations.jsonl`.
         num_params: How many parameters the model has; 0 where nobody said.
+        held: How many rounds were held so far; None where steps are not protected.
         notes: Sentences the user should see, such as a damaged checkpoint that was passed over.
     """
 
@@ -43,6 +44,7 @@ class Progress:
     row: RoundRow | None
     evaluation: EvaluationRow
     num_params: int = 0
+    held: int | None = None
     unit: str = "round"
     notes: tuple[str, ...] = ()
 

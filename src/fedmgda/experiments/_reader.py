@@ -244,6 +244,7 @@ class Run:
                 evaluations=self.evaluations,
                 judged=next(row for row in self.evaluations if row.round_num == kept),
                 gram=self.gram,
+                cone_gram=self.cone_gram,
                 predictions=self.predictions(),
                 target_sums=self.target_sums,
                 names=named or None,

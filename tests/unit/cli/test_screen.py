@@ -138,6 +138,36 @@ def test_a_baseline_says_what_it_trains_and_what_is_counted(tmp_path, capsys, mo
         assert last.startswith(f"{unit} {steps[-1].round_num} of {steps[-1].rounds}: ")
 
 
+@pytest.mark.parametrize("many", [False, True])
+def test_protection_is_in_the_header_the_progress_and_the_last_lines(
+    tmp_path, capsys, monkeypatch, many
+):
+    data = {"path": str(table_of(tmp_path / "visits.csv", clients=90)), "client": "branch"}
+    spec = small_spec(
+        rounds=30, data=data | {"target": "value"}, model={}, rule={"name": "fedavg"},
+        server={"protect": {"patience": 5}}, clients={"per_round": 90 if many else 3},
+    )  # fmt: skip
+    folder = RunFolder.create(tmp_path / "run", spec)
+    steps = list(execute(folder))
+    run = open_run(folder.path)
+    lines = shown([header(run, steps[0])])
+    assert len(lines) <= 10
+    assert any(line.startswith("protect") for line in lines)
+    monkeypatch.setattr("fedmgda.cli._progress._EVERY", -1.0)
+    watch_run((step for step in steps), quiet=False)
+    held = run.summary.protection.rounds_held
+    assert capsys.readouterr().err.splitlines()[-1].endswith(f"held {held}")
+    lines = shown(screen(run, console()))
+    text = " ".join(" ".join(lines).split())
+    assert len(lines) <= HEIGHT
+    assert all(cell_len(line) <= WIDTH for line in lines)
+    assert f"In every one of {len(run.rounds)} rounds no participant ended with a higher" in text
+    assert "it does not add up over rounds" in text
+    assert (f"It stood still: {held} of {len(run.rounds)} rounds were held" in text) == many
+    assert ("the run ended as stationary" in text) == many
+    assert ("in a row were held" in text) == many
+
+
 def test_worst_5_percent_means_the_same_on_the_screen_and_in_the_summary(tmp_path):
     run = open_run(finished_run(tmp_path / "run").path)
     written = json.loads((run.path / "summary.json").read_text())["honest"]["accuracy"]
