@@ -80,7 +80,10 @@ def _caption(summary: Summary) -> str | None:
     if summary.improved is None:
         return None
     protection = summary.protection
-    if protection is not None and protection.improved_with_step is not None:
-        with_step = f"with a step {protection.improved_with_step:.1f} %"
-        return f"Participants improved, as measured: {summary.improved:.1f} % ({with_step})."
+    if protection is not None:
+        told = f"Participants improved, as measured: {summary.improved:.1f} %"
+        if not protection.rounds_with_step:
+            return f"{told} (no step was made)."
+        stepped = protection.improved_with_step
+        return f"{told}." if stepped is None else f"{told} (with a step {stepped:.1f} %)."
     return f"In a round, {summary.improved:.1f} % of participants had no higher training loss."

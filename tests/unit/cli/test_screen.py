@@ -168,6 +168,27 @@ def test_protection_is_in_the_header_the_progress_and_the_last_lines(
     assert ("in a row were held" in text) == many
 
 
+def test_a_run_that_a_veto_stopped_names_it_and_claims_no_improvement(tmp_path):
+    run = open_run(
+        finished_run(
+            tmp_path / "run", rounds=30, server={"protect": {"patience": 4}},
+            attack={"name": "veto", "clients": [2]},
+        ).path
+    )  # fmt: skip
+    assert run.finished
+    assert not run.verdict.good
+    lines = shown(screen(run, console()))
+    assert len(lines) <= HEIGHT
+    text = " ".join(" ".join(lines).split())
+    assert "Participants improved, as measured: 100.0 % (no step was made)." in text
+    assert "The run ended after round 4 of 30: stationary, 4 rounds in a row were held." in text
+    assert (
+        "It stood still: 4 of 4 rounds were held, as by what was said the training loss of" in text
+    )
+    assert "client 2 rose at every length tried. Let more be overridden" in text
+    assert "(-c server.protect.allow=1), take another server step" in text
+
+
 def test_worst_5_percent_means_the_same_on_the_screen_and_in_the_summary(tmp_path):
     run = open_run(finished_run(tmp_path / "run").path)
     written = json.loads((run.path / "summary.json").read_text())["honest"]["accuracy"]
