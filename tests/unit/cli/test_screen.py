@@ -14,7 +14,8 @@ from conflicts import table_of
 from fedmgda.cli._header import header
 from fedmgda.cli._progress import watch_run
 from fedmgda.cli._screen import screen, wrapped
-from fedmgda.experiments import RunFolder, execute, open_run
+from fedmgda.cli._tables import rows_table
+from fedmgda.experiments import COLUMNS, Row, RunFolder, execute, open_run
 from runs import finished_run, small_spec
 
 WIDTH, HEIGHT = 80, 24
@@ -187,6 +188,21 @@ def test_a_run_that_a_veto_stopped_names_it_and_claims_no_improvement(tmp_path):
     )
     assert "client 2 rose at every length tried. Let more be overridden" in text
     assert "(-c server.protect.allow=1), take another server step" in text
+
+
+def test_a_table_with_held_rounds_leaves_columns_out_before_it_cuts_numbers(monkeypatch):
+    columns = (*COLUMNS, "improved with step %", "held %", "overridden %")
+    numbers = dict.fromkeys(columns, 99.95)
+    rows = [
+        Row(cell={"variant": name}, runs=2, means=numbers, stds=numbers)
+        for name in ("FedAvg", "FedAvg, protected")
+    ]
+    to = console()
+    monkeypatch.setattr("fedmgda.cli._tables.out", to)
+    lines = shown([rows_table(rows)])
+    assert not [line for line in lines if "…" in line or cell_len(line) > WIDTH]
+    for needed in ("average %", "improved %", "held %", "overridden %"):
+        assert needed in lines[0]
 
 
 def test_worst_5_percent_means_the_same_on_the_screen_and_in_the_summary(tmp_path):
