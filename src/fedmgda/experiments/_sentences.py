@@ -14,7 +14,7 @@ __all__ = [
     "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED", "QUARANTINED", "RISEN",
     "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL", "STOOD_STILL_HELD", "TOO_LONG_STEPS",
     "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "buffers",
-    "cured", "listed", "number",
+    "cured", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
@@ -166,14 +166,3 @@ def cured(cures: Sequence[str], *, protected: bool = False) -> str:
     told = told or ["name fewer clients", "other ones"]
     text = ", or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
     return f"{text[0].upper()}{text[1:]}."
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Write some names, and how many more there are.
-
-    >>> listed(["a", "b"]), listed(list("abcdefg"))
-    ('a and b', 'a, b, c, d, e and 2 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
