@@ -22,12 +22,14 @@ def phrases(found: Found) -> dict[str, list[str]]:
     return {
         "docs/compare.md": [
             *_steps_and_budgets(found),
+            *_joining(found),
             *_shortened(found),
             *_rare_errors(found),
             *_intervals(found),
             *_over_seeds(found),
         ],
         "docs/runs.md": [*_verdicts(found)],
+        "README.md": [_joining_ames(found)],
         "src/fedmgda/metrics/_intervals.py": [
             f"of 8, an interval at 95 % is one at {eight} %",
         ],
@@ -57,6 +59,26 @@ def _steps_and_budgets(found: Found) -> Iterator[str]:
         f"{of('ames alone, all rounds', 'rounds')} rounds alone"
     )
     yield f"{losses('hsb82', ' rounds')}, {losses('exam')}."
+
+
+def _joining(found: Found) -> Iterator[str]:
+    for table in chance_runs.FIVE:
+        better, worse, usual, most = (
+            found["joining", table, measure]
+            for measure in ("better", "worse", "worse by chance", "worse by chance 95")
+        )
+        yield (
+            f"| {table} | {better.repeats} | {better.value:g} | {worse.value:g} | "
+            f"{usual.value:.1f} ({most.value:g}) |"
+        )
+
+
+def _joining_ames(found: Found) -> str:
+    worse, usual = (found["joining", "ames", name] for name in ("worse", "worse by chance"))
+    return (
+        f"Over {len(chance_runs.SEEDS)} seeds {worse.value:g} of {worse.repeats} are worse off "
+        f"than alone, where chance makes {usual.value:.1f}"
+    )
 
 
 def _shortened(found: Found) -> Iterator[str]:

@@ -5,7 +5,7 @@
 
 The specs are those of results/own-tables. Runs are kept in FOLDER/chance, so that a second call
 goes on; the numbers go to results/chance/trained.csv, and from there into docs/compare.md and
-docs/runs.md. It takes five minutes.
+docs/runs.md. It takes ten minutes.
 """
 
 from __future__ import annotations
@@ -19,18 +19,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from _measured import Measured, write_measured
-from fedmgda.experiments import compare_runs
+from export_tables import TABLES
+from fedmgda.experiments import Collection, compare_runs, plan_comparison, read_toml
 from own_tables import RESULTS as SPECS, client_mean, trained
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import fedmgda
+    from fedmgda.experiments import Against
 
 SEED = 0
 PLACE = Path("chance")
 NOISE_TABLES, NOISE_CLIENTS, NOISE_ROWS, NOISE_ROUNDS = 250, 8, 30, 60
 LENGTHS = (150, 149, 148, 147)
+SEEDS = (0, 1, 2)
+FIVE = tuple(table.name for table in TABLES if table.role == "five")
+COUNTS = ("worse", "better", "worse_by_chance", "worse_by_chance_95")
+
+
+def joining() -> Iterator[Measured]:
+    """`fedmgda run --compare --seeds 3`, as far as it is about training alone: who is worse off?"""
+    for table in FIVE:
+        plan = plan_comparison(read_toml(SPECS / f"{table}.toml"), SEEDS)
+        runs = [run for run in plan if run.cell["variant"] in {"fedmgda+", "alone"}]
+        collection = Collection(PLACE / f"{table}-joining", runs)
+        for state in collection.execute():
+            if state.error:
+                raise RuntimeError(state.error)
+        found = compare_runs([collection.path], against="alone").against[0]
+        for measure in (*COUNTS, "losing", "losing_by_chance"):
+            yield _count("joining", table, measure, found)
 
 
 def shortened() -> Iterator[Measured]:
@@ -42,14 +61,14 @@ def shortened() -> Iterator[Measured]:
             changes = {"rule": {"name": "fedavg"}, "evaluation": {"select": "last"}}
             trained(SPECS / f"{table}.toml", folders[-1], changes | {"rounds": rounds})
         for found, rounds in zip(compare_runs(folders).against, LENGTHS[1:], strict=False):
-            for measure in ("worse", "better", "worse_by_chance", "worse_by_chance_95"):
-                yield Measured(
-                    "one run, ended earlier",
-                    f"{table} rounds={rounds}",
-                    measure.replace("_", " "),
-                    float(getattr(found, measure)),
-                    len(found.clients),
-                )
+            for measure in COUNTS:
+                yield _count("one run, ended earlier", f"{table} rounds={rounds}", measure, found)
+
+
+def _count(study: str, case: str, measure: str, found: Against) -> Measured:
+    """Return a number of clients."""
+    value = float(getattr(found, measure))
+    return Measured(study, case, measure.replace("_", " "), value, len(found.clients))
 
 
 def longer_alone() -> Iterator[Measured]:
@@ -122,7 +141,7 @@ def main() -> None:
     """Run everything and write it down."""
     os.chdir(sys.argv[1])
     rows = []
-    for study in (shortened, longer_alone, noise):
+    for study in (joining, shortened, longer_alone, noise):
         for row in study():
             print(f"{row.study}, {row.case}, {row.measure}: {row.value:.4g}", flush=True)
             rows.append(row)

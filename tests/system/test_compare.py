@@ -138,6 +138,7 @@ def test_several_seeds_begin_with_the_one_that_is_there(place):
     found = fedmgda("run", "visits.toml", "--compare", "--seeds", "2", *out, cwd=place, check=0)
     assert "mean of 2 seeds" in found.stdout
     assert "Losing against alone in seed 0, 1:" in found.stdout
+    assert "4 of 4 clients have fewer than 10 test rows a seed:" in found.stdout
     assert len(found.stdout.splitlines()) <= 24
     assert (place / "two" / "alone_seed=1" / "DONE").exists()
     assert not (place / "two" / "alone_seed=0").exists()

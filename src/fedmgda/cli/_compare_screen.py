@@ -171,11 +171,14 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
         yield _by_seed(other)
+    for run in found.runs:
+        yield from _protected(run)
     few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
         have = "has" if few == 1 else "have"
         of = counted(len(found.rows), "client")
-        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows: little is sure of them."
+        each = " a seed" if len(other.seeds) > 1 else ""
+        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows{each}: little is sure of them."
     nothing = sum(math.isnan(client.gain) for client in other.clients)
     if nothing:
         label = METRICS[found.metric].label
@@ -190,6 +193,17 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
         share = found.positives / max(1, sum(found.rows))
         if share < _RARE and found.metric == "accuracy":
             yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
+
+
+def _protected(run: RunScore) -> Iterator[str]:
+    made = run.protection
+    if made is None:
+        return
+    improved = "" if made.improved is None else f" {made.improved:.3g} % improved,"
+    yield (
+        f"{run.name}, protected:{improved} {made.held:.3g} % of rounds held, "
+        f"{made.overridden:.3g} % overriding somebody."
+    )
 
 
 def _by_seed(other: Against) -> str:

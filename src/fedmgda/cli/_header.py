@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from fedmgda._text import printable
+from fedmgda._text import counted, printable
 from fedmgda.values import value_at
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def _lines(run: Run, progress: Progress) -> list[tuple[str, str]]:
         ("data", f"{_data(spec)}: {len(clients)} clients, {train} rows to train, {test} to test"),
         ("model", f"{_model(spec, progress)}{_params(progress.num_params)}"),
         ("rule", _rule(spec)),
+        *_protect(spec),
         ("clients", _clients(spec)),
         ("rounds", f"{_rounds(run)}, seed {spec.seed}"),
         ("folder", f"{run.path} (its spec.toml has every key; --show-spec prints it)"),
@@ -67,6 +68,16 @@ def _rule(spec: Spec) -> str:
     box = "" if epsilon is None else f", epsilon {value_at(epsilon, 1):g}"
     attack = "" if spec.attack.name == "none" else f", under the attack {spec.attack.name}"
     return f"{spec.rule.name}{box}, {_step(spec)}{attack}"
+
+
+def _protect(spec: Spec) -> list[tuple[str, str]]:
+    protect = spec.server.protect
+    if not protect:
+        return []
+    allow = 0 if protect is True else protect.allow
+    who = f"at most {counted(allow, 'participant')}" if allow else "no participant"
+    ends = "end" if allow > 1 else "ends"
+    return [("protect", f"{who} {ends} a round with a higher training loss, or it is held")]
 
 
 def _step(spec: Spec) -> str:

@@ -48,7 +48,7 @@ def watch_run(
                     task = bar.add_task(progress.unit, total=progress.rounds, news="")
                 if progress.row is not None and progress.row.improved is not None:
                     improved = progress.row.improved
-                news = _news(progress.evaluation, improved)
+                news = _news(progress.evaluation, improved, progress.held)
                 bar.update(task, completed=progress.round_num, news=news)
                 if not err.is_terminal and not quiet and time.monotonic() - last > _EVERY:
                     last = time.monotonic()
@@ -65,8 +65,12 @@ def watch_jobs(
     """
     said = set[str]()
     wanted = notes and not quiet
-    # Also of runs that are finished, and say nothing any more.
-    note((text for run in collection.runs for text in run.notes if wanted), said)
+    if wanted:
+        # Also of runs that are finished, and say nothing any more; further seeds split the same
+        # rows in another way, and what differs by that need not be read twice.
+        seed = collection.runs[0].seed
+        note((text for run in collection.runs for text in run.notes if run.seed == seed), said)
+        said.update(text for run in collection.runs for text in run.notes)
     totals = [run.spec.rounds for run in collection.runs]
     # Rounds of some and clients of others are summed up.
     unit = "step" if any(run.spec.baseline == "alone" for run in collection.runs) else "round"
@@ -120,7 +124,7 @@ def _bar(news: str, *, quiet: bool) -> Bar:
     )
 
 
-def _news(evaluation: EvaluationRow, improved: float | None) -> str:
+def _news(evaluation: EvaluationRow, improved: float | None, held: int | None) -> str:
     """Say in a few words how the users are doing."""
     accuracy, loss = evaluation.honest.accuracy or {}, evaluation.honest.loss or {}
     parts = []
@@ -131,6 +135,8 @@ def _news(evaluation: EvaluationRow, improved: float | None) -> str:
         parts.append(f"loss {loss['average']:.4g}")
     if improved is not None:
         parts.append(f"improved {improved:.0f}%")
+    if held is not None:
+        parts.append(f"held {held}")
     return " ".join(parts)
 
 

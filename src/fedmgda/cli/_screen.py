@@ -49,6 +49,8 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
     metrics = run.summary.metrics
     measured = [] if metrics is None else [wrapped(metrics_line(metrics), console)]
     worst = worst_clients(run, _WORST)
+    # What was kept to whom, and why a run ended, comes before the tenth client.
+    needed = 1 if run.summary.protection is None else 3
 
     def parts() -> list[RenderableType]:
         title = Text(f"Largest test losses, {len(worst)} of {len(run.clients)} clients", "italic")
@@ -56,9 +58,9 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
         clients = _worst_table(worst)
         return [title, clients, summary, *measured, *sentences, where, headline]
 
-    while _height(parts(), console) > _LINES and (len(sentences) > 1 or len(worst) > 1):
+    while _height(parts(), console) > _LINES and (len(sentences) > needed or len(worst) > 1):
         # The least important goes first: a sentence, then, for a folder with a long name, a client.
-        (sentences if len(sentences) > 1 else worst).pop()
+        (sentences if len(sentences) > needed else worst).pop()
     return parts()
 
 
@@ -86,18 +88,30 @@ def wrapped(sentence: str, console: Console, style: str = "") -> Text:
 def _worst_table(lines: list[ClientLine]) -> Table:
     """Show the clients with the largest losses, never a share of few rows without their number."""
     classes = any(line.interval is not None for line in lines)
-    counted = any(line.rounds_sacrificed for line in lines)
+    head, counts = _counts(lines)
     table = Table(box=None, pad_edge=False)
     table.add_column("client", no_wrap=True, overflow="ellipsis", max_width=_NAME)
     heads = ["test rows", *(["right", "95 % interval"] if classes else []), "loss", "± 2 s.e."]
-    for head in heads + (["rounds against it"] if counted else []):
-        table.add_column(head, justify="right", no_wrap=True)
-    for line in lines:
+    for name in [*heads, *([head] if counts else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
+    for place, line in enumerate(lines):
         cells = [str(line.test_examples), *(_share(line) if classes else [])]
         cells += [f"{line.loss:.3g}", _error(line)]
-        cells += [str(line.rounds_sacrificed or 0)] if counted else []
+        cells += [str(counts[place])] if counts else []
         table.add_row(escape(line.name), *cells)
     return table
+
+
+def _counts(lines: list[ClientLine]) -> tuple[str, list[int]]:
+    """Return what is counted in rounds of each client, if it happened to one of them."""
+    kinds = {"rounds against it": [line.rounds_sacrificed or 0 for line in lines]}
+    if any(line.rounds_opposed is not None for line in lines):
+        # The direction of the rule was only proposed: what counts is the step that was made.
+        kinds = {
+            "rounds overridden": [line.rounds_overridden or 0 for line in lines],
+            "rounds it opposed": [line.rounds_opposed or 0 for line in lines],
+        }
+    return next(((head, counts) for head, counts in kinds.items() if any(counts)), ("", []))
 
 
 def _error(line: ClientLine) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.measure import Measurement
 from rich.table import Table
 
 from fedmgda.cli._console import escape, out
-from fedmgda.experiments import COLUMNS, cells
+from fedmgda.experiments import cells, columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,14 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = ["rows_table", "summary_table"]
 
+_WIDEST = 10_000  # cells: no terminal cuts a table of this width
+
 
 def rows_table(rows: Sequence[Row]) -> Table:
     """Show a sweep: one line per cell, with as many columns as the terminal has room for."""
-    shown = list(COLUMNS)
-    for expendable in ("best 5 %", "std", "worst 5 %"):
-        if out.measure(_rows_table(rows, shown)).minimum > out.width:
+    shown = list(columns_of(rows))
+    for expendable in ("improved with step %", "best 5 %", "std", "worst 5 %"):
+        if expendable in shown and _width(_rows_table(rows, shown)) > out.width:
             shown.remove(expendable)
     return _rows_table(rows, shown)
+
+
+def _width(table: Table) -> int:
+    """Return the cells that a table takes where there is room for all of it."""
+    return Measurement.get(out, out.options.update(width=_WIDEST), table).maximum
 
 
 def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
@@ -34,7 +42,7 @@ def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
     for name in (["seeds"] if unequal else []) + list(shown):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
-        values = dict(zip(COLUMNS, cells(row), strict=True))
+        values = dict(zip(columns_of(rows), cells(row), strict=True))
         numbers = ([str(row.runs)] if unequal else []) + [values[name] for name in shown]
         table.add_row(*(escape(value) for value in row.cell.values()), *numbers)
     return table
@@ -42,12 +50,7 @@ def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
 
 def summary_table(summary: Summary) -> Table:
     """Show one finished run: how its users are served, and how they were treated on the way."""
-    title = f"After round {summary.round_num}"
-    if summary.selected_round is not None:
-        title += ", the best by validation"
-    if summary.stopped_early:
-        title += "; the run was ended early"
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title=_title(summary), title_justify="left", box=None, pad_edge=False)
     for name in ("users", "measure", "average", "std", "worst 5 %", "best 5 %", "min", "max"):
         table.add_column(name, justify="left" if name in {"users", "measure"} else "right")
     for name, group in (("honest", summary.honest), ("all", summary.all_users)):
@@ -66,6 +69,15 @@ def summary_table(summary: Summary) -> Table:
     return table
 
 
+def _title(summary: Summary) -> str:
+    title = f"After round {summary.round_num}"
+    if summary.selected_round is not None:
+        title += ", the best by validation"
+    if summary.protection is not None and summary.protection.ended_stationary:
+        return f"{title}; the run ended as stationary"
+    return f"{title}; the run was ended early" if summary.stopped_early else title
+
+
 def _number(measure: str, value: float | None) -> str:
     if value is None:
         return "-"
@@ -75,4 +87,11 @@ def _number(measure: str, value: float | None) -> str:
 def _caption(summary: Summary) -> str | None:
     if summary.improved is None:
         return None
+    protection = summary.protection
+    if protection is not None:
+        told = f"Participants improved, as measured: {summary.improved:.1f} %"
+        if not protection.rounds_with_step:
+            return f"{told} (no step was made)."
+        stepped = protection.improved_with_step
+        return f"{told}." if stepped is None else f"{told} (with a step {stepped:.1f} %)."
     return f"In a round, {summary.improved:.1f} % of participants had no higher training loss."

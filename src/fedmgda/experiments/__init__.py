@@ -1,13 +1,18 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
-from fedmgda.experiments._before_comparison import refuse_other_runs
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
-from fedmgda.experiments._compare_csv import comparison_csv, is_comparison_csv
-from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._comparison import (
+    Against,
+    ClientGain,
+    Comparison,
+    RunScore,
+    comparison_csv,
+    is_comparison_csv,
+)
 from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
@@ -17,7 +22,7 @@ from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
-from fedmgda.experiments._plan_comparison import plan_comparison
+from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
@@ -40,7 +45,7 @@ from fedmgda.experiments._signals import Interrupted
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
-from fedmgda.experiments._table import COLUMNS, Row, cells
+from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
 from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
@@ -87,6 +92,7 @@ __all__ = [
     "Verdict",
     "build_data",
     "cells",
+    "columns_of",
     "compare_runs",
     "comparison_csv",
     "demo_table",

@@ -11,7 +11,13 @@ from fedmgda._errors import DataError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.experiments._compared import CONSTANT, check_same_rows, constant_side, open_sides
-from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._comparison import (
+    Against,
+    ClientGain,
+    Comparison,
+    ProtectedRounds,
+    RunScore,
+)
 from fedmgda.experiments._conclusion import conclusion, most_telling
 from fedmgda.metrics import (
     DRAWS,
@@ -20,6 +26,7 @@ from fedmgda.metrics import (
     SameRows,
     default_metrics,
     interval,
+    known_mean,
     measure,
     paired_over_seeds,
 )
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda._types import Indices, Matrix
+    from fedmgda._types import Indices
     from fedmgda.experiments._compared import Side
     from fedmgda.metrics import Answers, Paired
 
@@ -130,7 +137,7 @@ def _partners(first: list[Side], others: list[Side]) -> list[Side | None]:
 
 def _score(name: str, sides: list[Side], draws: int) -> RunScore:
     by_seed = np.array([_values(name, side, draws) for side in sides])  # (seeds, clients, 3)
-    values = _known_mean(by_seed)
+    values = known_mean(by_seed)
     # The bounds of some seeds are none for the mean of all.
     unsure = (~np.isnan(by_seed[:, :, 0]) & np.isnan(by_seed[:, :, 1])).any(axis=0)
     values[unsure, 1:] = np.nan
@@ -151,6 +158,27 @@ def _score(name: str, sides: list[Side], draws: int) -> RunScore:
         )
         if hits
         else None,
+        protection=None if sides[0].label == CONSTANT else _protected(sides),
+    )
+
+
+def _protected(sides: list[Side]) -> ProtectedRounds | None:
+    """Return what protection made of the rounds of those seeds that have it."""
+    summaries = [side.run.summary for side in sides if side.run.summary.protection is not None]
+    if not summaries:
+        return None
+    made = [one for summary in summaries if (one := summary.protection) is not None]
+
+    def mean(values: list[float | None]) -> float | None:
+        known = [value for value in values if value is not None]
+        return float(np.mean(known)) if known else None
+
+    return ProtectedRounds(
+        with_step=float(np.mean([one.share_with_step for one in made])),
+        held=float(np.mean([one.share_held for one in made])),
+        overridden=float(np.mean([one.share_overridden for one in made])),
+        improved=mean([summary.improved for summary in summaries]),
+        improved_with_step=mean([one.improved_with_step for one in made]),
     )
 
 
@@ -247,11 +275,3 @@ def _places(side: Side, client: int) -> Indices:
 
 def _rows_of(side: Side, client: int) -> int:
     return int(np.sum(side.clients == client))
-
-
-def _known_mean(by_seed: Matrix) -> Matrix:
-    """Return the mean over seeds, the first axis, of what is defined; NaN where nothing is."""
-    known = ~np.isnan(by_seed)
-    count = known.sum(axis=0)
-    total = np.where(known, by_seed, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from fedmgda._text import listed
 from fedmgda.experiments._results import read_predictions
-from fedmgda.experiments._sentences import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,6 +31,7 @@ class Evidence:
         evaluations: The evaluations, that of the initial model first.
         judged: The evaluation of the model that is kept.
         gram: Returns what was kept of the Gram matrix of a round.
+        cone_gram: Returns what was kept of that of the unit gradients of a protected round.
         predictions: What that model says of every test example, where it was kept.
         target_sums: Sums of the training targets, where they are known.
         names: What the clients are called, where they have names.
@@ -43,6 +44,7 @@ class Evidence:
     evaluations: Sequence[EvaluationRow]
     judged: EvaluationRow
     gram: Callable[[int], Gram | None]
+    cone_gram: Callable[[int], Gram | None]
     predictions: RowPredictions | None = None
     target_sums: Vector | None = None
     names: Sequence[str] | None = None
@@ -56,7 +58,7 @@ class Evidence:
 
     def listed(self, clients: Sequence[int]) -> str:
         """Return what some clients are called."""
-        return listed([self.name(client) for client in clients])
+        return listed([self.name(client) for client in clients], 5, last=" and ")
 
 
 def evidence_of(
@@ -69,6 +71,7 @@ def evidence_of(
         evaluations=run.evaluations,
         judged=judged,
         gram=run.gram,
+        cone_gram=run.cone_gram,
         predictions=None if predictions is None else read_predictions(predictions),
         target_sums=clients.facts.target_sums,
         names=clients.client_names,

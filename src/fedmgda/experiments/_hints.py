@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda.experiments._conflict import fewer_participants
+from fedmgda.experiments._held import OPPOSED, STALLED, STATIONARY, UNMOVED
+from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.values import value_at
 
 if TYPE_CHECKING:
@@ -15,10 +17,12 @@ if TYPE_CHECKING:
     from fedmgda._types import Matrix
     from fedmgda.experiments._rows import RoundRow
     from fedmgda.experiments._spec import Spec
+    from fedmgda.experiments._verdict import HeldRounds
 
 __all__ = [
     "RAW_RULES",
     "after_divergence",
+    "after_held",
     "after_no_learning",
     "after_stalls",
 ]
@@ -88,6 +92,32 @@ def after_stalls(spec: Spec, gramian: Matrix | None, participants: int) -> tuple
     if spec.rule.epsilon is not None and float(epsilon) < value_at(spec.rule.epsilon, 1):
         hints.append(f"rule.epsilon={epsilon}")
     return tuple(hints)
+
+
+def after_held(spec: Spec, held: HeldRounds, gramian: Matrix | None) -> tuple[str, ...]:
+    """Return what lets rounds end with a step that are held.
+
+    Args:
+        spec: Of the run.
+        held: The held rounds.
+        gramian: Of shape `(m, m)`, of a round of their kind, where it was kept: of the unit
+            gradients, or of the updates if these cancelled.
+    """
+    if held.why == STALLED:
+        return after_stalls(spec, gramian, held.participants)
+    factor = 10.0 if held.why == UNMOVED else 0.1
+    step = [f"server.lr={_rounded(factor * spec.server.lr)}"]
+    if spec.server.schedule == "harmonic":
+        step = []
+    if held.why == UNMOVED:
+        return tuple(step)
+    fewer = [hint for hint in after_stalls(spec, gramian, held.participants) if "clients" in hint]
+    blocking = held.opposing if held.why == OPPOSED else held.blocking[:1]
+    allowed = spec.server.protect.allow if isinstance(spec.server.protect, ProtectSpec) else 0
+    most = max(len(blocking), allowed + 1)
+    allow = [f"server.protect.allow={most}"] if blocking and most < held.participants else []
+    first = [*fewer, *allow] if held.why == STATIONARY else [*allow, *step]
+    return (*first, "server.protect=false")
 
 
 def _smaller_client_lr(spec: Spec, factor: float = 10.0) -> str:

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Proposal", "propose_spec"]
 
+_PROTECT = "# protect = true  # nobody ends a round with a higher training loss: docs/protection.md"
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,6 +174,7 @@ def _text(
         lines.append(_comment(f"{rare}; with the next line all classes weigh the same"))
         lines.append('# class_weights = "balanced"')
     lines += ["", "[rule]", f"name = {toml_value(spec.rule.name)}"]
+    lines += ["", "[server]", _PROTECT]
     return "\n".join(lines) + "\n"
 
 

@@ -13,14 +13,16 @@ from fedmgda.experiments._client_losses import FEW, client_losses, tested
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._conflict import find_conflict
 from fedmgda.experiments._evidence import Evidence, average_loss
+from fedmgda.experiments._held import MOSTLY, STALLED, find_held
 from fedmgda.experiments._hints import (
     RAW_RULES,
     after_divergence,
+    after_held,
     after_no_learning,
     after_stalls,
 )
 from fedmgda.experiments._learned import learned
-from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._verdict import HeldRounds, Stalls, Verdict
 from fedmgda.experiments._wording import FEW_STALLS, headline, sentences
 from fedmgda.values import is_no_direction
 
@@ -42,18 +44,20 @@ def judge(evidence: Evidence) -> Verdict:
     everyone = tested(evidence.judged, known_ids(evidence.spec.attack.clients))
     losses = _losses(evidence, everyone)
     stalls, gramian = _stalls(evidence)
+    held, cone = find_held(evidence)
     first, last = average_loss(evidence.evaluations[0]), average_loss(evidence.judged)
     constant = None
     if losses is not None and losses.constant is not None:
         constant = float(np.mean(losses.constant))
-    outcome = outcomes.NOT_TESTED
+    # A model that protection left where it was is nobody's success, whatever it is worth.
+    held_still = held is not None and held.rounds >= MOSTLY * len(evidence.rounds)
+    outcome = outcomes.STOOD_STILL if held_still else outcomes.NOT_TESTED
     if everyone:
         known = [loss for loss in (first, constant) if loss is not None]
         still = stalls is not None and stalls.rounds >= len(evidence.rounds) / 2
-        outcome = _outcome(evidence, learned(evidence, everyone, losses), known, still)
-    cures: tuple[str, ...] = ()
-    if stalls is not None and stalls.rounds >= FEW_STALLS * len(evidence.rounds):
-        cures = after_stalls(evidence.spec, gramian, stalls.participants)
+        shown = outcome if held_still else learned(evidence, everyone, losses)
+        outcome = _outcome(evidence, shown, known, still)
+    cures = _cures(evidence, (stalls, gramian), (held, cone))
     hints = _hints(evidence, outcome, cures)
     worse = losses.worse_than_constant() if losses else []
     below = losses.worse_than(evidence.evaluations[0]) if losses else []
@@ -68,6 +72,7 @@ def judge(evidence: Evidence) -> Verdict:
         worse_than_initial=tuple(below),
         few_test_examples=_few(evidence, everyone),
         stalls=stalls,
+        held=held,
     )
     if losses is None:  # nothing is known of single clients
         evidence = replace(evidence, predictions=None)
@@ -118,6 +123,22 @@ def _hints(evidence: Evidence, outcome: str, cures: tuple[str, ...]) -> tuple[st
     if outcome == outcomes.NOT_LEARNED:
         return after_no_learning(spec, evidence.rounds, averages) + cures
     return cures
+
+
+def _cures(
+    evidence: Evidence,
+    stalls: tuple[Stalls | None, Matrix | None],
+    held: tuple[HeldRounds | None, Matrix | None],
+) -> tuple[str, ...]:
+    """Return what to change about rounds that were held, or stalled, if they were not few."""
+    found, gramian = held
+    few = FEW_STALLS * len(evidence.rounds)
+    if found is not None and found.rounds >= few:
+        kept = stalls[1] if found.why == STALLED else gramian
+        return after_held(evidence.spec, found, kept)
+    if stalls[0] is not None and stalls[0].rounds >= few:
+        return after_stalls(evidence.spec, stalls[1], stalls[0].participants)
+    return ()
 
 
 def _stalls(evidence: Evidence) -> tuple[Stalls | None, Matrix | None]:

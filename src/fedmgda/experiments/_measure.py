@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedmgda.experiments._protection import overridden
 from fedmgda.experiments._rows import (
     OF_A_LOSS,
     ClientResult,
@@ -144,6 +145,14 @@ def client_results(
     against = Counter(client for row in rounds for client in row.sacrificed or ())
     stalled = Counter(client for row in rounds if row.stalled for client in row.client_ids)
     looked = any(row.stalled is not None for row in rounds)
+    protected = any(row.protection is not None for row in rounds)
+    worse = Counter(client for row in rounds for client in overridden(row))
+    opposed = Counter(
+        client
+        for row in rounds
+        if row.protection is not None
+        for client in set().union(*row.protection.opposed)
+    )
     scores = zip(last.client_ids, last.accuracies, last.losses, strict=True)
     return tuple(
         ClientResult(
@@ -157,6 +166,8 @@ def client_results(
             rounds=counted[client],
             rounds_sacrificed=against[client],
             rounds_stalled=stalled[client] if looked else None,
+            rounds_overridden=worse[client] if protected else None,
+            rounds_opposed=opposed[client] if protected else None,
         )
         for client, accuracy, loss in scores
     )

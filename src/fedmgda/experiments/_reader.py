@@ -244,6 +244,7 @@ class Run:
                 evaluations=self.evaluations,
                 judged=next(row for row in self.evaluations if row.round_num == kept),
                 gram=self.gram,
+                cone_gram=self.cone_gram,
                 predictions=self.predictions(),
                 target_sums=self.target_sums,
                 names=named or None,
@@ -338,11 +339,6 @@ class Run:
             raise DataError(
                 f"{self.path} is not finished and has no model yet; fedmgda resume {self.path} "
                 "goes on with it."
-            )
-        if self.spec.baseline == "alone":
-            raise DataError(
-                f"{self.path} let every client train alone and keeps no model for all of them; "
-                "choose another run."
             )
         if not allow_code:
             check_model_code(self.spec)

@@ -218,11 +218,17 @@ def read_encoder(content: bytes) -> Encoder:
 def clients_csv(clients: Sequence[ClientResult]) -> bytes:
     """Return a table of all clients; what is not known is an empty cell."""
     text, metrics = io.StringIO(), list(clients[0].metrics) if clients else []
-    csv.writer(text, lineterminator="\n").writerow([*_COLUMNS, *metrics])
+    columns = {
+        name: about.name
+        for name, about in _COLUMNS.items()
+        if not about.metadata.get("omit")
+        or any(getattr(c, about.name) is not None for c in clients)
+    }
+    csv.writer(text, lineterminator="\n").writerow([*columns, *metrics])
     # Texts are quoted, so that no name can look like the end of a line.
     writer = csv.writer(text, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     for client in clients:
-        values = [getattr(client, about.name) for about in _COLUMNS.values()]
+        values = [getattr(client, name) for name in columns.values()]
         values += [client.metrics[name] for name in metrics]
         writer.writerow(["" if v is None or v != v else v for v in values])  # noqa: PLR0124 (NaN)
     return text.getvalue().encode()

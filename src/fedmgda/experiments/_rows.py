@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from fedmgda._types import Vector  # noqa: TC001 (read at run time, as are the others)
 from fedmgda.experiments._json import json_field
+from fedmgda.experiments._protection import ProtectionSummary  # noqa: TC001
 from fedmgda.experiments._verdict import Verdict  # noqa: TC001
 from fedmgda.values import Failure  # noqa: TC001
 
@@ -85,6 +86,7 @@ class ProtectionRow:
         turned_norm: ‖z'‖.
         scale: s, the share of z' that was made; None where the round is held.
         opposed: For each s = 1, 1/2, ... that was tried, the clients whose loss rose.
+        other_opposed: Likewise where, with `allow`, another cone was tried too, in vain.
         before: Of shape `(m,)`: f_i(w_t) as the participants said it.
         after: Of shape `(m,)`: f_i(w_{t+1}) as they said it; None where the round is held.
         moved_norm: ‖Δ‖ for Δ = w_t - w_{t+1}, as it was really made.
@@ -108,6 +110,7 @@ class ProtectionRow:
     turned_norm: float
     scale: float | None
     opposed: tuple[tuple[int, ...], ...]
+    other_opposed: tuple[tuple[int, ...], ...] = json_field(default=(), omit=True)
     before: Vector
     after: Vector | None
     moved_norm: float
@@ -305,7 +308,8 @@ class Summary:
         global_loss: Likewise.
         selected_round: The round with the best validation score, where a model is selected by it.
         validation_score: That score; None where the model has none.
-        stopped_early: Whether the run was ended because no better score was found.
+        stopped_early: Whether the run ended before its last round, where a model is selected.
+        protection: What protection made of its steps; None without it.
         metrics: What was measured beside loss and accuracy, where the spec asks for it.
         verdict: Whether it was worth it; None in what earlier versions wrote.
         clients: Every client, where clients have names.
@@ -327,6 +331,7 @@ class Summary:
     selected_round: int | None = json_field(default=None, omit=True)
     validation_score: float | None = json_field(default=None, omit=True)
     stopped_early: bool | None = json_field(default=None, omit=True)
+    protection: ProtectionSummary | None = json_field(default=None, omit=True)  # noqa: RUF009
     metrics: MetricsSummary | None = json_field(default=None, omit=True)  # noqa: RUF009
     verdict: Verdict | None = json_field(default=None, omit=True)  # noqa: RUF009
     clients: tuple[NamedClient, ...] = json_field(default=(), omit=True)
@@ -349,6 +354,9 @@ class ClientResult:
         rounds_sacrificed: In how many of them the step went against it, to first order.
         rounds_stalled: In how many of them the updates cancelled and nobody could be served.
             Like everything with a default, None in tables from before it was counted.
+        rounds_overridden: In how many of them a protected step raised its loss, as it said it;
+            None, as what follows, where steps are not protected.
+        rounds_opposed: In how many of them its loss rose at a length that was tried.
         metrics: The metrics that the spec asks for, by name; NaN where one is not defined.
     """
 
@@ -362,6 +370,8 @@ class ClientResult:
     rounds: int
     rounds_sacrificed: int | None = None
     rounds_stalled: int | None = None
+    rounds_overridden: int | None = json_field(default=None, omit=True)
+    rounds_opposed: int | None = json_field(default=None, omit=True)
     metrics: Mapping[str, float] = field(default_factory=dict)
 
 

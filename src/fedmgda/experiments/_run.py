@@ -32,11 +32,12 @@ from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
 from fedmgda.experiments._official import official_test, refuse_remote_test, with_official
 from fedmgda.experiments._progress import Progress, going_on, start_params
+from fedmgda.experiments._protection import protection_summary
 from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import clients_csv, encoder_bytes, model_bytes, predictions_bytes
 from fedmgda.experiments._rows import TimingRow
 from fedmgda.experiments._scores import check_metrics_of_task, with_metrics
-from fedmgda.experiments._sentences import BUFFERS, TOO_LONG_STEPS
+from fedmgda.experiments._sentences import TOO_LONG_STEPS, buffers
 from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._validation import (
@@ -155,7 +156,8 @@ def _carry_out(
     run = _Run(folder, spec, known, federation, here.official)
     run.notes += here.notes
     if clients.num_buffers:
-        run.notes += (BUFFERS.format(count=clients.num_buffers),)
+        protected = federation.protection is not None
+        run.notes += (buffers(clients.num_buffers, protected=protected),)
     yield from run.steps()
     run.finish()
 
@@ -181,6 +183,7 @@ class _Run:
         self._server, self._evaluation, self.notes = self._start()
         before = open_run(folder.path).rounds if self._server.round_num else ()
         self._stalls = sum(bool(row.stalled) for row in before)
+        self._held = sum(bool(row.held) for row in before)
 
     def steps(self) -> Iterator[Progress]:
         """Yield where the run stands, then do the rounds that are left."""
@@ -228,7 +231,8 @@ class _Run:
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
         kept_rows = predictions if self._spec.records.predictions else None
         verdict = judge(evidence_of(run, self._spec, self._clients, row, kept_rows))
-        summary = replace(summary, verdict=verdict)
+        protection = protection_summary(self._spec, rounds)
+        summary = replace(summary, verdict=verdict, protection=protection)
         results = {
             MODEL: model_bytes(model, facts.layout),
             ENCODER: encoder_bytes(facts.encoder),
@@ -282,6 +286,7 @@ class _Run:
                 self._evaluation = records.append_evaluation(evaluation)
             self._server = self._selecting(server, self._server.selected, evaluation)
             self._stalls += bool(row.stalled)
+            self._held += bool(row.held)
             if time.monotonic() - self._saved_at >= self._spec.engine.checkpoint_seconds:
                 self._save()
         return row
@@ -361,6 +366,7 @@ class _Run:
             row=row,
             evaluation=self._evaluation,
             num_params=self._clients.num_params,
+            held=None if self._federation.protection is None else self._held,
             notes=notes,
         )
 

@@ -8,11 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "BUFFERS", "CONFLICT", "CONSTANT", "DIVERGED",
-    "FAILED", "FEWER", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "KEPT", "LEARNED",
-    "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_TESTED", "OVERCONFIDENT", "OVERSHOT",
-    "QUARANTINED", "RISEN", "SACRIFICED", "SMALLER_BOX", "STALLED", "STOOD_STILL", "TOO_LONG_STEPS",
-    "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "listed", "number",
+    "AS_MEASURED", "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "CONFLICT", "CONSTANT",
+    "DIVERGED", "ENDED", "FAILED", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "KEPT",
+    "LEARNED", "LOSSES", "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_MEASURED",
+    "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED", "QUARANTINED", "RISEN",
+    "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL", "STOOD_STILL_HELD", "TOO_LONG_STEPS",
+    "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "buffers",
+    "cured", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
@@ -35,8 +37,17 @@ NOT_TESTED = "Nobody has test examples, so nobody can say whether it learned."
 INITIAL = "{initial} before training"
 CONSTANT = "{constant} for always predicting the {what}"
 
-FEWER = "take fewer (-c {})"
-SMALLER_BOX = "a smaller epsilon (-c {}), which may go against some"
+STOOD_STILL_HELD = "It stood still: {held} of {rounds} rounds were held, as {why}. {cure}"
+LOSSES = "The model has test loss {loss}, averaged over {users} clients; {others}."
+
+_CURES = {
+    "clients.per_round": "take fewer (-c {})",
+    "rule.epsilon": "a smaller epsilon (-c {}), which may go against some",
+    "server.lr": "take another server step (-c {})",
+    "server.protect.allow": "let more be overridden (-c {})",
+    "server.protect": "do without protection (-c {})",
+}
+_EPSILON_OF_A_PROPOSAL = "take a smaller epsilon (-c {})"
 
 STALLED = (
     "No common direction among {participants} participants in {stalled} of {rounds} rounds; the "
@@ -80,10 +91,48 @@ FEW_EXAMPLES = (
 )
 FAILED = "{count} of {rounds} rounds failed, and the model did not move in them: {reason}."
 QUARANTINED = "{count} replies did not count, most often of {name}: {reason}."
-HELD = "{count} steps were refused because somebody's loss would have risen."
-BUFFERS = (
+PROTECTED = (
+    "In every one of {rounds} rounds no participant ended with a higher training loss, as they "
+    "said it: {made}. {scope}"
+)
+OVERRIDDEN = (
+    "In every one of {rounds} rounds at most {allow} (server.protect.allow) ended with a higher "
+    "training loss, as they said it: {made}; somebody did in {over} rounds, most often {names}. "
+    "{scope}"
+)
+SCOPE = "Only each round's participants are meant, and it does not add up over rounds."
+AS_MEASURED = (
+    "Attackers may lie: as measured, an honest participant ended a step with a higher training "
+    "loss {rose} of {known} times."
+)
+NOT_MEASURED = "Attackers may lie, and nothing was measured beside what participants said."
+ENDED = (
+    "The run ended after round {last} of {rounds}: stationary, {held} rounds in a row were held."
+)
+HELD = "{held} of {rounds} rounds were held, as {why}. {cure}"
+WHY_HELD = {
+    "stationary": "no step serves all {participants} participants",
+    "stalled": "the updates of {participants} participants cancel",
+    "opposed": "by what was said the training loss of {names} rose at every length tried",
+    "unmoved": "the steps were too short to change the model",
+}
+WHY_HELD_IN_SHORT = {
+    "stationary": "no step serves all",
+    "stalled": "the updates cancel",
+    "opposed": "somebody's loss rose at every length",
+    "unmoved": "the step changes nothing",
+}
+STEPS = (
+    "Of {steps} {turned} turned, and they were made at {mean} of their length on average, {least} "
+    "at least; {short} % below 1/16."
+)
+_BUFFERS = (
     "The model has running statistics (batch norm, {count} numbers): they are averaged over "
     "clients, and no promise of this method covers them."
+)
+_BUFFERS_PROTECTED = (
+    "The model has running statistics (batch norm, {count} numbers): they are averaged over "
+    "clients, and participants take their losses with them."
 )
 TOO_LONG_STEPS = "{error} The usual cause is a learning rate that is too large: try -c {hint}"
 
@@ -97,12 +146,23 @@ def number(value: float | None) -> str:
     return "not a number" if value is None else f"{value:.3g}"
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Write some names, and how many more there are.
+def buffers(count: int, *, protected: bool) -> str:
+    """Say what becomes of the running statistics of a model."""
+    return (_BUFFERS_PROTECTED if protected else _BUFFERS).format(count=count)
 
-    >>> listed(["a", "b"]), listed(list("abcdefg"))
-    ('a and b', 'a, b, c, d, e and 2 more')
+
+def cured(cures: Sequence[str], *, protected: bool = False) -> str:
+    """Write what can be changed, each with its key, as a sentence.
+
+    Args:
+        cures: Overrides.
+        protected: Whether a step is only a proposal, which cannot go against anybody.
+
+    >>> cured(["clients.per_round=10", "server.lr=0.1"])
+    'Take fewer (-c clients.per_round=10), or take another server step (-c server.lr=0.1).'
     """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
+    forms = _CURES | ({"rule.epsilon": _EPSILON_OF_A_PROPOSAL} if protected else {})
+    told = [forms[cure.partition("=")[0]].format(cure) for cure in cures]
+    told = told or ["name fewer clients", "other ones"]
+    text = ", or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
+    return f"{text[0].upper()}{text[1:]}."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda._errors import SpecError
+from fedmgda.experiments._protection import held_in_a_row
 from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.federation import Selected, select, selected_round
 
@@ -133,15 +134,12 @@ def last_round(spec: Spec, evaluations: Sequence[EvaluationRow], rounds: Sequenc
         if (tired := selected_round(scores, measure, patience)[1]) is not None:
             ends.append(tired)
     if isinstance(spec.server.protect, ProtectSpec):
-        held = 0
-        for row in rounds:
-            # A round that failed says nothing about whether steps can be made.
-            held = held + bool(row.held) if row.held or row.failed else 0
-            if held >= spec.server.protect.patience and spec.evaluation.is_due(
-                row.round_num, spec.rounds
-            ):
-                ends.append(row.round_num)
-                break
+        enough, is_due = spec.server.protect.patience, spec.evaluation.is_due
+        ends += [
+            row.round_num
+            for row, held in zip(rounds, held_in_a_row(rounds), strict=True)
+            if held >= enough and is_due(row.round_num, spec.rounds)
+        ]
     return min(ends)
 
 

@@ -9,7 +9,7 @@ from fedmgda.experiments._json import json_field
 
 __all__ = [
     "DIVERGED", "LEARNED", "MAY_HAVE_LEARNED", "NOT_LEARNED", "NOT_TESTED", "STOOD_STILL",
-    "Stalls", "Verdict",
+    "HeldRounds", "Stalls", "Verdict",
 ]  # fmt: skip
 
 LEARNED, NOT_LEARNED, DIVERGED = "learned", "not learned", "diverged"
@@ -40,6 +40,33 @@ class Stalls:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
+class HeldRounds:
+    """The rounds that protection held, and what they show.
+
+    Attributes:
+        rounds: How many there were.
+        participants: How many clients took part in the last of them.
+        why: What most of them were held for: no step serves all participants ("stationary"), the
+            updates cancelled ("stalled"), somebody's loss rose at every length that was tried
+            ("opposed"), or the step was none in the numbers of the model ("unmoved").
+        opposing: Clients whose loss rose at every length in at least half of the rounds that were
+            held for that; who did so most often first.
+        looked_at: The round without a step for all whose Gram matrix was looked at, if any.
+        blocking: As of `Stalls`, by the gradients of that round.
+        conflict: Likewise.
+    """
+
+    rounds: int
+    participants: int
+    why: str
+    opposing: tuple[int, ...] = ()
+    looked_at: int | None = None
+    blocking: tuple[int, ...] = ()
+    conflict: tuple[int, ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """Whether a run was worth it, from its records alone.
 
@@ -62,6 +89,7 @@ class Verdict:
             standard errors of their loss, likewise.
         few_test_examples: How many clients have fewer than ten.
         stalls: The rounds that stalled; None if there were none.
+        held: The rounds that protection held; None if there were none.
     """
 
     outcome: str
@@ -75,6 +103,7 @@ class Verdict:
     worse_than_initial: tuple[int, ...] = ()
     few_test_examples: int = 0
     stalls: Stalls | None = json_field(default=None, omit=True)  # noqa: RUF009
+    held: HeldRounds | None = json_field(default=None, omit=True)  # noqa: RUF009
 
     @property
     def good(self) -> bool:

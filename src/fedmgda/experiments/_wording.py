@@ -11,7 +11,15 @@ from fedmgda.experiments import _sentences as say, _verdict as outcomes
 from fedmgda.experiments._client_losses import FEW, tested
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._evidence import average_accuracy, average_loss
+from fedmgda.experiments._held import STALLED
 from fedmgda.experiments._learned import MANY
+from fedmgda.experiments._protection_wording import (
+    about_conflict,
+    about_held,
+    about_promise,
+    about_protected_steps,
+    held_headline,
+)
 from fedmgda.metrics import ONE_SIDED
 from fedmgda.values import value_at
 
@@ -48,7 +56,9 @@ def headline(evidence: Evidence, verdict: Verdict, users: int, cures: tuple[str,
         case outcomes.MAY_HAVE_LEARNED:
             return say.MAY_HAVE_LEARNED.format(**facts, rows=_test_rows(evidence, users))
         case outcomes.STOOD_STILL:
-            return say.STOOD_STILL.format(**_stall_facts(evidence, verdict, cures))
+            return held_headline(evidence, verdict.held, cures) or say.STOOD_STILL.format(
+                **_stall_facts(evidence, verdict, cures)
+            )
     hint = verdict.hints[0]
     if verdict.outcome == outcomes.DIVERGED:
         facts["loss"] = say.number(average_loss(evidence.evaluations[-1]))
@@ -61,13 +71,19 @@ def sentences(
     evidence: Evidence, verdict: Verdict, users: int, cures: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield what else should be known, the most important first."""
+    if users and held_headline(evidence, verdict.held, cures):
+        others = " and ".join(_other_losses(evidence, verdict))
+        yield say.LOSSES.format(loss=say.number(verdict.loss), users=users, others=others)
+    yield from about_promise(evidence)
+    yield from about_held(evidence, verdict, cures, FEW_STALLS)
     yield from _about_stalls(evidence, verdict, cures)
     yield from _about_the_loss(evidence, verdict)
     yield from _about_clients(evidence, verdict, users)
     yield from _about_steps(evidence)
     yield from _about_replies(evidence)
     if evidence.num_buffers:
-        yield say.BUFFERS.format(count=evidence.num_buffers)
+        protected = evidence.spec.server.protect is not None
+        yield say.buffers(evidence.num_buffers, protected=protected)
 
 
 def _other_losses(evidence: Evidence, verdict: Verdict) -> Iterator[str]:
@@ -99,34 +115,26 @@ def _present(evidence: Evidence, hint: str) -> str:
 
 def _stall_facts(evidence: Evidence, verdict: Verdict, cures: tuple[str, ...]) -> dict[str, Any]:
     assert verdict.stalls is not None  # noqa: S101 (asked for stalls only)
-    told = [
-        (say.FEWER if cure.startswith("clients.") else say.SMALLER_BOX).format(cure)
-        for cure in cures
-    ]
-    told = told or ["name fewer clients, or other ones"]
-    cure = ", or ".join(told)
     return {
         "participants": verdict.stalls.participants,
         "stalled": verdict.stalls.rounds,
         "rounds": len(evidence.rounds),
-        "cure": f"{cure[0].upper()}{cure[1:]}.",
+        "cure": say.cured(cures),
     }
 
 
 def _about_stalls(evidence: Evidence, verdict: Verdict, cures: tuple[str, ...]) -> Iterator[str]:
-    stalls = verdict.stalls
-    if stalls is None:
+    stalls, held = verdict.stalls, verdict.held
+    if stalls is None or (held is not None and held.why != STALLED):
         return
     if stalls.rounds < FEW_STALLS * len(evidence.rounds):
-        yield say.FEW_STALLED.format(stalled=stalls.rounds, rounds=len(evidence.rounds))
+        if held is None:
+            yield say.FEW_STALLED.format(stalled=stalls.rounds, rounds=len(evidence.rounds))
         return
-    if verdict.outcome != outcomes.STOOD_STILL:
+    if verdict.outcome != outcomes.STOOD_STILL and held is None:
         yield say.STALLED.format(**_stall_facts(evidence, verdict, cures))
-    if stalls.blocking:
-        form = say.BLOCKED_BY_ONE if len(stalls.blocking) == 1 else say.BLOCKED_BY_SEVERAL
-        yield form.format(round=stalls.looked_at, names=evidence.listed(stalls.blocking))
-    elif stalls.conflict:
-        yield say.CONFLICT.format(round=stalls.looked_at, names=evidence.listed(stalls.conflict))
+    if stalls.looked_at is not None:
+        yield from about_conflict(evidence, stalls.looked_at, stalls.blocking, stalls.conflict)
 
 
 def _about_the_loss(evidence: Evidence, verdict: Verdict) -> Iterator[str]:
@@ -176,6 +184,9 @@ def _about_clients(evidence: Evidence, verdict: Verdict, users: int) -> Iterator
 
 
 def _about_steps(evidence: Evidence) -> Iterator[str]:
+    if any(row.protection is not None for row in evidence.rounds):
+        yield from about_protected_steps(evidence)
+        return  # the direction of the rule, which may go against some, was only a proposal
     against = Counter(client for row in evidence.rounds for client in row.sacrificed or ())
     improved = [row.improved for row in evidence.rounds if row.improved is not None]
     if against:
@@ -186,8 +197,6 @@ def _about_steps(evidence: Evidence) -> Iterator[str]:
         )
     elif improved and np.mean(improved) < 90.0:
         yield say.OVERSHOT.format(improved=f"{np.mean(improved):.0f} %")
-    if held := sum(bool(row.held) for row in evidence.rounds):
-        yield say.HELD.format(count=held)
 
 
 def _about_replies(evidence: Evidence) -> Iterator[str]:

@@ -31,6 +31,8 @@ class ClientLine:
         loss: The mean test loss.
         error: Its standard error; NaN where it is not known.
         rounds_sacrificed: In how many rounds the step went against it; None where not counted.
+        rounds_overridden: In how many a protected step raised its loss; None where none is.
+        rounds_opposed: In how many its loss rose at a length that was tried; likewise.
     """
 
     client_id: int
@@ -41,6 +43,8 @@ class ClientLine:
     loss: float
     error: float
     rounds_sacrificed: int | None
+    rounds_overridden: int | None = None
+    rounds_opposed: int | None = None
 
 
 def worst_clients(run: Run, count: int) -> list[ClientLine]:
@@ -78,4 +82,6 @@ def _line(client: ClientResult, error: float) -> ClientLine:
         loss=client.test_loss,
         error=error,
         rounds_sacrificed=client.rounds_sacrificed,
+        rounds_overridden=client.rounds_overridden,
+        rounds_opposed=client.rounds_opposed,
     )

@@ -16,6 +16,7 @@ STUDIES = (
     "rare large errors",
     "seeds",
     "differences",
+    "joining",
     "one run, ended earlier",
     "longer alone",
     "no signal",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fedmgda.cli._compare_screen import show_comparison
-from fedmgda.experiments import compare_runs
+from fedmgda.experiments import compare_runs, open_run, to_json
 from runs import finished_run
 
 
@@ -40,6 +40,19 @@ def test_names_are_told_apart_and_the_losers_are_there(found, capsys):
     assert "fedmgda compare runs --metric log_loss --csv FILE" in " ".join(lines)
     assert "Use it: fedmgda predict 'runs/a b' new.csv -o scored.csv" in lines
     assert " ".join(lines).endswith(found.conclusion)
+
+
+def test_what_protection_made_of_a_run_is_told_beside_it_alone(tmp_path, capsys):
+    finished_run(tmp_path / "plain")
+    finished_run(tmp_path / "protected", server={"protect": True})
+    made = compare_runs([tmp_path / "protected", tmp_path / "plain"], draws=64)
+    summary = open_run(tmp_path / "protected").summary
+    assert [run.protection is None for run in made.runs] == [False, True, True]
+    assert made.runs[0].protection.held == summary.protection.share_held
+    assert made.runs[0].protection.improved == summary.improved
+    text = " ".join(shown(capsys, made))
+    assert "protected, protected: 100 % improved, 0 % of rounds held, 0 % overriding" in text
+    assert b"protection" not in to_json(made.runs[1]).encode()
 
 
 def with_losers(found, gains):

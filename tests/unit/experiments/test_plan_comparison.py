@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fedmgda._errors import SpecError
@@ -31,6 +33,17 @@ def test_the_spec_comes_first_then_fedavg_and_the_baselines():
 def test_fedavg_is_not_run_twice():
     runs = plan_comparison({"rule": {"name": "fedavg"}})
     assert [run.folder_name for run in runs] == ["fedavg", "alone", "pooled"]
+
+
+@pytest.mark.parametrize("name", ["fedmgda+", "fedavg"])
+def test_protected_steps_are_also_run_without_protection(name):
+    table = TABLE | {"rule": {"name": name}, "server": {"lr": 0.5, "protect": {"allow": 1}}}
+    mine, plain, *others = plan_comparison(table)
+    assert [mine.folder_name, plain.folder_name] == [name, f"{name}-plain"]
+    assert mine.spec.server.protect.allow == 1
+    unprotected = replace(mine.spec, server=replace(mine.spec.server, protect=None))
+    assert plain.spec == unprotected
+    assert all(other.spec.server.protect is None for other in others)
 
 
 def test_every_seed_has_runs_of_its_own():

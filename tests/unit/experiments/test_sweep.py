@@ -7,7 +7,7 @@ import signal
 import pytest
 
 from fedmgda._errors import SpecError
-from fedmgda.experiments import Collection, demo_table, plan_sweep
+from fedmgda.experiments import COLUMNS, Collection, columns_of, demo_table, plan_sweep
 
 SMALL = {
     "rounds": 2,
@@ -150,6 +150,29 @@ def test_finished_runs_are_skipped_and_the_table_has_mean_and_std(tmp_path):
     assert len(table) == 4
     assert len((tmp_path / "summary.csv").read_text().splitlines()) == 3
     assert len(json.loads((tmp_path / "summary.json").read_text())) == 2
+
+
+def test_a_table_with_protected_runs_tells_what_was_held_and_others_stay_as_they_were(tmp_path):
+    plain = {"label": "plain", "rule": {"name": "fedavg"}}
+    protected = {"label": "protected", "rule": {"name": "fedavg"}, "server": {"protect": True}}
+    more = ["improved with step %", "held %", "overridden %"]
+    for name, variants in (("one", [plain]), ("both", [plain, protected])):
+        collection = Collection(tmp_path / name, plan_sweep(small(variants=variants)))
+        for _ in collection.execute():
+            pass
+        rows = collection.write_table()
+        assert columns_of(rows) == (*COLUMNS, *(more if name == "both" else ()))
+        head = (tmp_path / name / "summary.csv").read_text().splitlines()[0]
+        assert ("held % mean" in head) == (name == "both")
+        for line in (tmp_path / name / "summary.md").read_text().splitlines():
+            assert line.count("|") == 3 + len(columns_of(rows))
+    plain_row, protected_row = rows
+    assert all(math.isnan(plain_row.means[column]) for column in more)
+    held = collection.summaries()[1].protection.rounds_held
+    rounds = collection.summaries()[1].protection.rounds
+    assert protected_row.means["held %"] == pytest.approx(100 * held / rounds)
+    assert protected_row.means["improved with step %"] == 100.0
+    assert protected_row.means["overridden %"] == 0.0
 
 
 def test_an_unfinished_cell_has_an_empty_row(tmp_path):

@@ -11,7 +11,6 @@ import fedmgda
 from conflicts import table_of
 from fedmgda.experiments import RowPredictions, RunFolder, execute, open_run
 from fedmgda.experiments._json import decode, encode, read_json
-from fedmgda.experiments._sentences import listed
 from fedmgda.experiments._verdict import Verdict
 from fedmgda.values import Failure
 from runs import FORMAT_1, copy_of, finished_run, small_spec
@@ -118,14 +117,13 @@ def test_a_step_for_everyone_that_overshoots_is_explained():
 def test_what_went_wrong_on_the_way_is_said():
     rounds = [round_row(number) for number in range(1, 9)]
     bad = (Failure(client_id=3, reason="2 NaN in the update"),)
-    rounds += [round_row(9, quarantined=bad, held=True), round_row(10, failed="nobody came")]
+    rounds += [round_row(9, quarantined=bad), round_row(10, failed="nobody came")]
     losses = [0.3, 0.4, 0.5, 0.4]
     rows = [evaluation(0, [1.4] * 4), evaluation(5, [0.1] * 4), evaluation(10, losses)]
     text = " ".join(verdict_of(losses, rounds=rounds, evaluations=rows, num_buffers=12).sentences)
     for part in (
         "1 of 10 rounds failed, and the model did not move in them: nobody came.",
         "1 replies did not count, most often of west: 2 NaN in the update.",
-        "1 steps were refused",
         "running statistics (batch norm, 12 numbers)",
         "The loss was lowest after round 5, 0.1, and is 0.4 now",
     ):
@@ -199,11 +197,6 @@ def test_a_folder_of_an_older_version_is_judged_too():
 def test_a_digits_run_learns(tmp_path):
     run = open_run(finished_run(tmp_path / "run", rounds=20, model={"hidden": [16]}).path)
     assert run.verdict.outcome == "learned"
-
-
-def test_lists_of_names_are_short():
-    assert listed(["a"]) == "a"
-    assert listed(list("abc"), 2) == "a, b and 1 more"
 
 
 def test_batch_norm_is_said_to_be_outside_the_promise(tmp_path):
