@@ -5,3 +5,9 @@ from torch import nn
 
 def model():
     return nn.Sequential(nn.Linear(64, 4), nn.BatchNorm1d(4), nn.Linear(4, 10))
+
+
+def with_dropout():
+    return nn.Sequential(
+        nn.Linear(64, 4), nn.BatchNorm1d(4), nn.ReLU(), nn.Dropout(0.5), nn.Linear(4, 10)
+    )

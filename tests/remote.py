@@ -58,6 +58,12 @@ def serve(connection):
             _answer(connection, pool)
 
 
+def serve_pool(connection, make_pool):
+    """Answer for the clients of one pool, which is made in this process."""
+    with make_pool() as pool:
+        _answer(connection, pool)
+
+
 def _answer(connection, pool):
     while True:
         name, arguments, options = connection.recv()

@@ -108,7 +108,7 @@ def _fewer(study):
         attacks = fewer["grid"]["attack"]
         fewer["grid"] = {**fewer["grid"], "attack": [attacks[0], attacks[-1]]}
     if "server.lr" in fewer.get("grid", {}):
-        fewer["variants"] = fewer["variants"][-3:]
+        fewer["variants"] = fewer["variants"][-4:]
         fewer["grid"] = {"server.lr": [1.0, 4.0]}
     if "rule.epsilon" in fewer.get("grid", {}):
         fewer["grid"] = {**fewer["grid"], "rule.epsilon": [0.0, 0.5]}

@@ -66,15 +66,21 @@ def did_you_mean(near: Sequence[str], otherwise: str, *, shown: Callable[[str], 
     return f"did you mean {' or '.join(map(shown, near))}?" if near else otherwise
 
 
-def listed(texts: Iterable[str], most: int = 12) -> str:
+def listed(texts: Iterable[str], most: int = 12, last: str = ", ") -> str:
     """Return texts in one line, those beyond the first few as their number.
 
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
+    Args:
+        texts: What is to be listed.
+        most: How many at most.
+        last: What comes before the last one, where it is not one of many.
+
+    >>> listed(["a", "b", "c"], most=2), listed(["a", "b", "c"], last=" and ")
+    ('a, b and 1 more', 'a, b and c')
     """
     known = list(texts)
-    more = f" and {len(known) - most} more" if len(known) > most else ""
-    return ", ".join(known[:most]) + more
+    if len(known) > most:
+        return f"{', '.join(known[:most])} and {len(known) - most} more"
+    return last.join(part for part in (", ".join(known[:-1]), *known[-1:]) if part)
 
 
 def shown(text: str) -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from fedmgda.experiments import Spec, parse, resolve
+from fedmgda.federation import Protection
+from fedmgda.federation._protect import NO_SLOPE, STATIONARY, WIDEST_MARGIN
 from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._verdict import tolerance
 from fedmgda.rules import PRESETS
@@ -209,6 +211,21 @@ def test_the_published_tables_are_those_of_the_page(page):
         for row in rows:
             columns = ("clients_per_round", "b", "eta_local", "rounds", "runs")
             assert [row[column] or "by row" for column in columns] == setting
+
+
+def test_the_constants_of_protection_are_those_of_the_page(page):
+    defaults = Protection()
+    shortest = f"2^-{defaults.trials - 1}"
+    assert {row[2]: row[1] for row in rows_below(page, "| constant | value | key or name |")} == {
+        "NO_SLOPE": f"‖∇f_i‖ <= {NO_SLOPE:g}",
+        "STATIONARY": f"ω <= {STATIONARY:g}".replace("e-0", "e-"),
+        "WIDEST_MARGIN": f"{WIDEST_MARGIN:g}",
+        "server.protect.margin": f"{defaults.margin:g}",
+        "server.protect.trials": f"{defaults.trials}, down to {shortest}",
+        "server.protect.allow": f"{defaults.allow}",
+        "server.protect.patience": f"{defaults.patience}",
+    }
+    assert f"min(κ ω, {WIDEST_MARGIN:g}) ‖z‖" in page
 
 
 def test_the_constants_are_those_of_the_page(page):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import fedmgda
-from fedmgda._text import did_you_mean, nearest_names, printable, shown, told_apart
+from fedmgda._text import did_you_mean, listed, nearest_names, printable, shown, told_apart
 
 NAMES = ["adult", "cifar10", "mnist", "fashion-mnist"]
 
@@ -84,3 +84,17 @@ def test_every_command_escapes_what_is_not_ours_in_one_way():
     folder = Path(fedmgda.__file__).parent / "cli"
     found = [p.name for p in folder.glob("*.py") if "rich.markup import" in p.read_text()]
     assert set(found) <= {"_console.py", "_reproduce.py"}
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ("", ""),
+        ("a", "a"),
+        ("ab", "a and b"),
+        ("abc", "a, b and c"),
+        ("abcd", "a, b, c and 1 more"),
+    ],
+)
+def test_lists_of_names_are_short(names, text):
+    assert listed(names, 3, last=" and ") == text

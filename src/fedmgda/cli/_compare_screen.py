@@ -199,10 +199,10 @@ def _protected(run: RunScore) -> Iterator[str]:
     made = run.protection
     if made is None:
         return
-    improved = "" if made.improved is None else f" improved {made.improved:.3g} % of participants,"
+    improved = "" if made.improved is None else f" {made.improved:.3g} % improved,"
     yield (
-        f"{run.name} is protected:{improved} {made.with_step:.3g} % of rounds with a step, "
-        f"{made.held:.3g} % held, {made.overridden:.3g} % overriding somebody."
+        f"{run.name}, protected:{improved} {made.held:.3g} % of rounds held, "
+        f"{made.overridden:.3g} % overriding somebody."
     )
 
 

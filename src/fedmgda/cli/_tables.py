@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rich.measure import Measurement
 from rich.table import Table
 
 from fedmgda.cli._console import escape, out
@@ -16,14 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = ["rows_table", "summary_table"]
 
+_WIDEST = 10_000  # cells: no terminal cuts a table of this width
+
 
 def rows_table(rows: Sequence[Row]) -> Table:
     """Show a sweep: one line per cell, with as many columns as the terminal has room for."""
     shown = list(columns_of(rows))
     for expendable in ("improved with step %", "best 5 %", "std", "worst 5 %"):
-        if expendable in shown and out.measure(_rows_table(rows, shown)).minimum > out.width:
+        if expendable in shown and _width(_rows_table(rows, shown)) > out.width:
             shown.remove(expendable)
     return _rows_table(rows, shown)
+
+
+def _width(table: Table) -> int:
+    """Return the cells that a table takes where there is room for all of it."""
+    return Measurement.get(out, out.options.update(width=_WIDEST), table).maximum
 
 
 def _rows_table(rows: Sequence[Row], shown: Sequence[str]) -> Table:
@@ -80,7 +88,10 @@ def _caption(summary: Summary) -> str | None:
     if summary.improved is None:
         return None
     protection = summary.protection
-    if protection is not None and protection.improved_with_step is not None:
-        with_step = f"with a step {protection.improved_with_step:.1f} %"
-        return f"Participants improved, as measured: {summary.improved:.1f} % ({with_step})."
+    if protection is not None:
+        told = f"Participants improved, as measured: {summary.improved:.1f} %"
+        if not protection.rounds_with_step:
+            return f"{told} (no step was made)."
+        stepped = protection.improved_with_step
+        return f"{told}." if stepped is None else f"{told} (with a step {stepped:.1f} %)."
     return f"In a round, {summary.improved:.1f} % of participants had no higher training loss."

@@ -1,13 +1,18 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
-from fedmgda.experiments._before_comparison import refuse_other_runs
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
-from fedmgda.experiments._compare_csv import comparison_csv, is_comparison_csv
-from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._comparison import (
+    Against,
+    ClientGain,
+    Comparison,
+    RunScore,
+    comparison_csv,
+    is_comparison_csv,
+)
 from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
@@ -17,7 +22,7 @@ from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
-from fedmgda.experiments._plan_comparison import plan_comparison
+from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
 from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (

@@ -26,6 +26,7 @@ from fedmgda.metrics import (
     SameRows,
     default_metrics,
     interval,
+    known_mean,
     measure,
     paired_over_seeds,
 )
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda._types import Indices, Matrix
+    from fedmgda._types import Indices
     from fedmgda.experiments._compared import Side
     from fedmgda.metrics import Answers, Paired
 
@@ -136,7 +137,7 @@ def _partners(first: list[Side], others: list[Side]) -> list[Side | None]:
 
 def _score(name: str, sides: list[Side], draws: int) -> RunScore:
     by_seed = np.array([_values(name, side, draws) for side in sides])  # (seeds, clients, 3)
-    values = _known_mean(by_seed)
+    values = known_mean(by_seed)
     # The bounds of some seeds are none for the mean of all.
     unsure = (~np.isnan(by_seed[:, :, 0]) & np.isnan(by_seed[:, :, 1])).any(axis=0)
     values[unsure, 1:] = np.nan
@@ -274,11 +275,3 @@ def _places(side: Side, client: int) -> Indices:
 
 def _rows_of(side: Side, client: int) -> int:
     return int(np.sum(side.clients == client))
-
-
-def _known_mean(by_seed: Matrix) -> Matrix:
-    """Return the mean over seeds, the first axis, of what is defined; NaN where nothing is."""
-    known = ~np.isnan(by_seed)
-    count = known.sum(axis=0)
-    total = np.where(known, by_seed, 0.0).sum(axis=0)
-    return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

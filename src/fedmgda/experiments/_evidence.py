@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
+from fedmgda._text import listed
 from fedmgda.experiments._results import read_predictions
-from fedmgda.experiments._sentences import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,7 +58,7 @@ class Evidence:
 
     def listed(self, clients: Sequence[int]) -> str:
         """Return what some clients are called."""
-        return listed([self.name(client) for client in clients])
+        return listed([self.name(client) for client in clients], 5, last=" and ")
 
 
 def evidence_of(

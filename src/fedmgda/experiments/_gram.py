@@ -9,10 +9,12 @@ import numpy as np
 
 from fedmgda._blas import blas_threads
 from fedmgda.experiments._rows import Gram, GramPlace
+from fedmgda.values import short_vectors
 
 if TYPE_CHECKING:
-    from fedmgda._types import Indices, Vector
+    from fedmgda._types import Indices, Matrix, Vector
     from fedmgda.federation import RoundRecord
+    from fedmgda.values import Updates
 
 __all__ = ["cone_gram_bytes", "gram_bytes", "gram_place", "gram_size", "read_gram"]
 
@@ -40,7 +42,7 @@ def gram_bytes(record: RoundRecord, *, whole: bool = False) -> tuple[bytes, int]
     if columns is None:
         return None
     with blas_threads(cohort.updates.num_rows**2 * cohort.updates.num_columns):
-        matrix = cohort.updates.gramian()[:, columns]
+        matrix = _products(cohort.updates, columns)
     return np.ascontiguousarray(matrix, _NUMBER).tobytes(), len(columns)
 
 
@@ -93,3 +95,13 @@ def _columns(rows: int, lam: Vector | None) -> Indices | None:
         return np.arange(rows) if rows else None
     support = np.empty(0, np.int64) if lam is None else np.flatnonzero(lam)
     return support if 0 < len(support) <= _MOST else None
+
+
+def _products(updates: Updates, columns: Indices) -> Matrix:
+    """Return columns of the Gram matrix, the whole of which may be far too large."""
+    vectors = short_vectors(updates) if len(columns) < updates.num_rows else None
+    if vectors is None:
+        return updates.gramian()[:, columns]
+    rows = vectors.astype(np.float64)
+    products: Matrix = rows @ rows[columns].T
+    return products

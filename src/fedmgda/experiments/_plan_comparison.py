@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from fedmgda._errors import SpecError
+from fedmgda._errors import SpecError, StoreError
+from fedmgda.experiments._build_data import build_data
+from fedmgda.experiments._folder_files import SPEC
 from fedmgda.experiments._parse import parse
+from fedmgda.experiments._reader import Run, open_run
+from fedmgda.experiments._records import EVALUATIONS
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._settle import settle_all
 from fedmgda.experiments._spec import Spec
@@ -14,8 +19,9 @@ from fedmgda.experiments._sweep import PlannedRun
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-__all__ = ["plan_comparison"]
+__all__ = ["plan_comparison", "refuse_other_runs"]
 
 _OF_THE_SERVER = ("rule", "server", "attack")
 
@@ -72,3 +78,44 @@ def plan_comparison(table: dict[str, Any], seeds: Sequence[int] | None = None) -
 
 def _folder(name: str, seed: int | None) -> str:
     return re.sub(r"[^\w.=+-]+", "-", name) + ("" if seed is None else f"_seed={seed}")
+
+
+def refuse_other_runs(path: Path, runs: Sequence[PlannedRun]) -> None:
+    """Refuse a folder whose runs are of another spec, or of data that has changed since.
+
+    The data is read only where some runs have begun and others have not come to their end.
+
+    Args:
+        path: The folder that the run folders are in, or will be.
+        runs: The runs that are wanted.
+
+    Raises:
+        StoreError: If the runs that are there could not be compared with those to come.
+    """
+    begun = list[Run]()
+    for planned in runs:
+        folder = path / planned.folder_name
+        if not ((folder / SPEC).exists() and (folder / EVALUATIONS).exists()):
+            continue
+        run = open_run(folder)
+        if not run.holds(planned.spec):
+            raise _refused(path, f"{folder} already holds a run of another spec, or its data has "
+                           "changed since")  # fmt: skip
+        begun.append(run)
+    if sum(run.finished for run in begun) == len(runs):
+        return
+    for seed in {run.spec.seed for run in begun}:
+        same = [run for run in begun if run.spec.seed == seed]
+        data, _ = build_data(same[0].spec)
+        for run in same:
+            try:
+                run.check_data(data)
+            except StoreError as error:
+                told = f"The data has changed since {run.path} began"
+                raise _refused(path, told) from error
+
+
+def _refused(path: Path, reason: str) -> StoreError:
+    places = (path.with_name(f"{path.name}-{number}") for number in count(2))
+    free = next(place for place in places if not place.exists())
+    return StoreError(f"{reason}; put the runs of this comparison elsewhere: --out {free}")

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from fedmgda._errors import StoreError
-from fedmgda._files import RefusedWriteError
-from fedmgda.experiments._initial_model import load_initial_model
+from fedmgda._errors import DataError, SpecError, StoreError
+from fedmgda._files import RefusedWriteError, read_file
+from fedmgda.experiments._folder_files import MODEL
+from fedmgda.experiments._reader import open_run
+from fedmgda.experiments._results import read_model
 from fedmgda.experiments._signals import uninterrupted
+from fedmgda.values import flat_vector
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +26,8 @@ if TYPE_CHECKING:
     from fedmgda.values import Clients
 
 __all__ = ["Progress", "going_on", "start_params"]
+
+_LARGEST = 1 << 34  # bytes of a model
 
 
 @final
@@ -65,7 +72,42 @@ def start_params(folder: RunFolder, spec: Spec, clients: Clients) -> Vector:
     """Return the model that a run starts from: that of the seed, or of a file."""
     if spec.model.init is None:
         return clients.initial_params()
-    params, digest = load_initial_model(spec.model.init, clients)
+    params, digest = _load_model(spec.model.init, clients)
     with going_on(folder):
         folder.keep_initial_model(digest)
     return params
+
+
+def _load_model(place: str, clients: Clients) -> tuple[Vector, str]:
+    """Read a model from a run folder or a safetensors file.
+
+    Args:
+        place: `model.init` of the spec.
+        clients: Who knows what the model looks like.
+
+    Returns:
+        The vector, of shape `(d + num_buffers,)`, and the sha256 of the file.
+
+    Raises:
+        DataError: If there is no such file.
+        SpecError: If it holds another model.
+    """
+    path = Path(place)
+    if path.is_dir():
+        run = open_run(path)
+        if not run.finished:
+            raise DataError(
+                f"model.init = {place!r} is a run that is not finished; finish it first."
+            )
+        run.model_arrays()  # held against its digest
+        path /= MODEL
+    content = read_file(path, _LARGEST)
+    if content is None:
+        raise DataError(f"model.init = {place!r}: there is no such run folder or file.")
+    try:
+        vector = flat_vector(clients.facts.layout, read_model(content))
+    except ValueError as error:
+        raise SpecError(
+            f"model.init = {place!r} does not fit the model: {error}; name one of its kind."
+        ) from error
+    return vector, hashlib.sha256(content).hexdigest()

@@ -56,7 +56,7 @@ def about_promise(evidence: Evidence) -> Iterator[str]:
         )
     else:
         yield say.PROTECTED.format(**facts)
-    if evidence.spec.attack.name == "none":
+    if evidence.spec.attack.name == "none" or not found.rounds_with_step:
         return
     known = found.participations_measured
     yield (

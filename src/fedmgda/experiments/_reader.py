@@ -340,11 +340,6 @@ class Run:
                 f"{self.path} is not finished and has no model yet; fedmgda resume {self.path} "
                 "goes on with it."
             )
-        if self.spec.baseline == "alone":
-            raise DataError(
-                f"{self.path} let every client train alone and keeps no model for all of them; "
-                "choose another run."
-            )
         if not allow_code:
             check_model_code(self.spec)
         return TrainedModel(self.spec, self.model_arrays(), self.encoder())

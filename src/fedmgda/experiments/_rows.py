@@ -86,6 +86,7 @@ class ProtectionRow:
         turned_norm: ‖z'‖.
         scale: s, the share of z' that was made; None where the round is held.
         opposed: For each s = 1, 1/2, ... that was tried, the clients whose loss rose.
+        other_opposed: Likewise where, with `allow`, another cone was tried too, in vain.
         before: Of shape `(m,)`: f_i(w_t) as the participants said it.
         after: Of shape `(m,)`: f_i(w_{t+1}) as they said it; None where the round is held.
         moved_norm: ‖Δ‖ for Δ = w_t - w_{t+1}, as it was really made.
@@ -109,6 +110,7 @@ class ProtectionRow:
     turned_norm: float
     scale: float | None
     opposed: tuple[tuple[int, ...], ...]
+    other_opposed: tuple[tuple[int, ...], ...] = json_field(default=(), omit=True)
     before: Vector
     after: Vector | None
     moved_norm: float

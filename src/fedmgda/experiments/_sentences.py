@@ -14,7 +14,7 @@ __all__ = [
     "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED", "QUARANTINED", "RISEN",
     "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL", "STOOD_STILL_HELD", "TOO_LONG_STEPS",
     "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "buffers",
-    "cured", "listed", "number",
+    "cured", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
@@ -43,11 +43,11 @@ LOSSES = "The model has test loss {loss}, averaged over {users} clients; {others
 _CURES = {
     "clients.per_round": "take fewer (-c {})",
     "rule.epsilon": "a smaller epsilon (-c {}), which may go against some",
-    "server.lr": "another server step (-c {})",
-    "server.protect.allow": "let a step leave so many worse off (-c {})",
-    "server.protect": "take steps unprotected (-c {}), which may raise losses",
+    "server.lr": "take another server step (-c {})",
+    "server.protect.allow": "let more be overridden (-c {})",
+    "server.protect": "do without protection (-c {})",
 }
-_EPSILON_OF_A_PROPOSAL = "a smaller epsilon (-c {})"
+_EPSILON_OF_A_PROPOSAL = "take a smaller epsilon (-c {})"
 
 STALLED = (
     "No common direction among {participants} participants in {stalled} of {rounds} rounds; the "
@@ -102,8 +102,8 @@ OVERRIDDEN = (
 )
 SCOPE = "Only each round's participants are meant, and it does not add up over rounds."
 AS_MEASURED = (
-    "Attackers may lie: as measured, honest participants ended a step with a higher training loss "
-    "{rose} of {known} times."
+    "Attackers may lie: as measured, an honest participant ended a step with a higher training "
+    "loss {rose} of {known} times."
 )
 NOT_MEASURED = "Attackers may lie, and nothing was measured beside what participants said."
 ENDED = (
@@ -113,7 +113,7 @@ HELD = "{held} of {rounds} rounds were held, as {why}. {cure}"
 WHY_HELD = {
     "stationary": "no step serves all {participants} participants",
     "stalled": "the updates of {participants} participants cancel",
-    "opposed": "the training loss of {names} rose at every length tried",
+    "opposed": "by what was said the training loss of {names} rose at every length tried",
     "unmoved": "the steps were too short to change the model",
 }
 WHY_HELD_IN_SHORT = {
@@ -159,20 +159,10 @@ def cured(cures: Sequence[str], *, protected: bool = False) -> str:
         protected: Whether a step is only a proposal, which cannot go against anybody.
 
     >>> cured(["clients.per_round=10", "server.lr=0.1"])
-    'Take fewer (-c clients.per_round=10), or another server step (-c server.lr=0.1).'
+    'Take fewer (-c clients.per_round=10), or take another server step (-c server.lr=0.1).'
     """
     forms = _CURES | ({"rule.epsilon": _EPSILON_OF_A_PROPOSAL} if protected else {})
     told = [forms[cure.partition("=")[0]].format(cure) for cure in cures]
-    text = ", or ".join(told or ["name fewer clients, or other ones"])
+    told = told or ["name fewer clients", "other ones"]
+    text = ", or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
     return f"{text[0].upper()}{text[1:]}."
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Write some names, and how many more there are.
-
-    >>> listed(["a", "b"]), listed(list("abcdefg"))
-    ('a and b', 'a, b, c, d, e and 2 more')
-    """
-    if len(names) > most:
-        return f"{', '.join(names[:most])} and {len(names) - most} more"
-    return " and ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])

@@ -68,12 +68,13 @@ def collect(
         key: The run and the round that is being collected.
         num_buffers: How many entries at the tail of the model are float buffers.
     """
+    asked = frozenset(sampled)
     first: dict[int, Reply] = {}
     failures = []
     for reply in replies:
         reason = (
             _unreadable(reply)
-            or _misplaced(reply, first, sampled, key)
+            or _misplaced(reply, first, asked, key)
             or _malformed(reply, params, num_buffers)
         )
         if reason is None:
@@ -124,7 +125,10 @@ def admit(
     if gradients:
         misfit = misfit or _misfit_of_gradients(cohort, params, num_buffers)
     faults = [None] * m if misfit else _faults(cohort)
-    reasons = [misfit or _refusal(cohort, row, sampled, faults[row]) for row in range(m)]
+    strangers = _strangers(ids, sampled)
+    reasons = [
+        misfit or strangers[row] or faults[row] or _bad_claims(cohort, row) for row in range(m)
+    ]
     found = tuple(
         Failure(client_id=client_id, reason=reason)
         for client_id, reason in zip(ids, reasons, strict=True)
@@ -179,19 +183,22 @@ def _faults(cohort: Cohort) -> list[str | None]:
     ]
 
 
-def _refusal(cohort: Cohort, row: int, sampled: tuple[int, ...], fault: str | None) -> str | None:
-    client_id = cohort.client_ids[row]
-    if client_id not in sampled:
-        return "not asked in this round"
-    if client_id in cohort.client_ids[:row]:
-        return "duplicate reply"
-    return fault or _bad_claims(float(cohort.num_examples[row]), float(cohort.losses[row]))
+def _strangers(ids: tuple[int, ...], sampled: tuple[int, ...]) -> list[str | None]:
+    """Return for each row why it should not be there at all."""
+    asked, heard = frozenset(sampled), set[int]()
+    reasons: list[str | None] = []
+    for client_id in ids:
+        again = "duplicate reply" if client_id in heard else None
+        reasons.append(again if client_id in asked else "not asked in this round")
+        heard.add(client_id)
+    return reasons
 
 
-def _bad_claims(count: float, loss: float) -> str | None:
+def _bad_claims(cohort: Cohort, row: int) -> str | None:
+    count = float(cohort.num_examples[row])
     if not 0.0 < count <= MAX_EXAMPLES:
         return f"num_examples is {count:g}"
-    return _bad_loss(loss)
+    return _bad_loss(float(cohort.losses[row]))
 
 
 def _bad_loss(loss: float) -> str | None:
@@ -209,11 +216,11 @@ def _unreadable(reply: object) -> str | None:
 
 
 def _misplaced(
-    reply: Reply, first: dict[int, Reply], sampled: tuple[int, ...], key: tuple[str, int]
+    reply: Reply, first: dict[int, Reply], asked: frozenset[int], key: tuple[str, int]
 ) -> str | None:
     if (reply.run, reply.round_num) != key:
         return f"reply to round {reply.round_num} of run {reply.run!r}, not {key[1]} of {key[0]!r}"
-    if reply.client_id not in sampled:
+    if reply.client_id not in asked:
         return "not asked in this round"
     return "duplicate reply" if reply.client_id in first else None
 

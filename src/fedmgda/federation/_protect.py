@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
@@ -96,6 +96,7 @@ class Protected:
         turned_norm: ‖z'‖.
         scale: s; None where the round is held.
         opposed: For each length that was tried, the clients whose loss rose or is not known.
+        other_opposed: Likewise where, with `allow`, another cone was tried too.
         before: Of shape `(m,)`, f_i(w_t) as the participants say it.
         after: Of shape `(m,)`, f_i(w_{t+1}) as they say it; None where the round is held.
         moved_norm: ‖Δ‖ for Δ = w_t - w_{t+1}, as it was really made.
@@ -120,6 +121,7 @@ class Protected:
     turned_norm: float
     scale: float | None
     opposed: tuple[tuple[int, ...], ...]
+    other_opposed: tuple[tuple[int, ...], ...]
     before: Vector
     after: Vector | None
     moved_norm: float
@@ -157,12 +159,18 @@ def protect(
     d = gradients.num_columns
     with blas_threads(gradients.num_rows**2 * d):
         slopes = _Slopes.of(gradients, step[:d])
-        aim = _aim(protection, slopes, cohort.client_ids)
+        aims = _aims(protection, slopes, cohort.client_ids)
+    attempts = list[_Attempt]()
+    for aim in aims:
         turned = step.astype(np.float64)
         turned[:d] += _turn(gradients, slopes.norms, aim.multipliers)
-    trials = () if aim.stationary else _trials(params, turned, protection.trials)
-    search = _Search(protection.allow, cohort.client_ids, before, losses)
-    model, scale, after = search.first_accepted(trials, at_once)
+        trials = () if aim.stationary else _trials(params, turned, protection.trials)
+        search = _Search(protection.allow, cohort.client_ids, before, losses)
+        attempts.append(_Attempt(aim, turned[:d], search, *search.first_accepted(trials, at_once)))
+        if attempts[-1].model is not None:
+            break
+    made = attempts[-1] if attempts[-1].model is not None else attempts[0]
+    aim, model = made.aim, made.model
     moved = params[:d].astype(np.float64) - (params if model is None else model)[:d]
     return params if model is None else model, Protected(
         gradient_norms=slopes.norms,
@@ -177,21 +185,16 @@ def protect(
         violation=aim.cone.violation if aim.cone else 0.0,
         overridden=aim.overridden,
         step_norm=slopes.step_norm,
-        turned_norm=euclidean_norm(turned[:d]),
-        scale=scale,
-        opposed=tuple(search.opposed),
+        turned_norm=euclidean_norm(made.turned),
+        scale=made.scale,
+        opposed=tuple(made.search.opposed),
+        other_opposed=tuple(o for one in attempts if one is not made for o in one.search.opposed),
         before=before,
-        after=after,
+        after=made.after,
         moved_norm=euclidean_norm(moved),
         moved_inner=slopes.along(gradients, moved),
-        reason=_reason(aim, search) if model is None else None,
+        reason=made.reason,
     )
-
-
-def _reason(aim: _Aim, search: _Search) -> Literal["stationary", "unmoved", "opposed"]:
-    if aim.stationary:
-        return "stationary"
-    return "opposed" if search.opposed else "unmoved"
 
 
 @final
@@ -256,19 +259,25 @@ class _Aim:
         return result
 
 
-def _aim(protection: Protection, slopes: _Slopes, client_ids: tuple[int, ...]) -> _Aim:
-    aim = _cone(protection.margin, slopes, slopes.norms > NO_SLOPE)
-    if not protection.allow or aim.cone is None:
-        return aim
-    turning = aim.spread(aim.cone.multipliers)
+def _aims(protection: Protection, slopes: _Slopes, client_ids: tuple[int, ...]) -> list[_Aim]:
+    """Return where the step may go, the first choice first.
+
+    With `allow`, those that turn the step most are left out: nobody can turn it at will. If then no
+    length is accepted, as when one of those in the cone opposes whatever is tried and one that was
+    left out does too, the step that serves everybody has fewer against it.
+    """
+    whole = _cone(protection.margin, slopes, slopes.norms > NO_SLOPE)
+    if not protection.allow or whole.cone is None:
+        return [whole]
+    turning = whole.spread(whole.cone.multipliers)
     order = sorted(range(len(turning)), key=lambda row: (-turning[row], client_ids[row]))
     leaving = [row for row in order[: protection.allow] if turning[row] > 0.0]
-    inside = aim.inside.copy()
+    if not leaving:
+        return [whole]
+    inside = whole.inside.copy()
     inside[leaving] = False
-    aim = _cone(protection.margin, slopes, inside)
-    return _Aim(
-        aim.inside, aim.omega, aim.margin, aim.cone, tuple(client_ids[row] for row in leaving)
-    )
+    overridden = tuple(client_ids[row] for row in leaving)
+    return [replace(_cone(protection.margin, slopes, inside), overridden=overridden), whole]
 
 
 def _cone(kappa: float, slopes: _Slopes, inside: NDArray[np.bool_]) -> _Aim:
@@ -336,3 +345,25 @@ class _Search:
             if client in column and client not in failed:
                 told[usable, place] = np.atleast_2d(found.losses)[:, column[client]]
         return told
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _Attempt:
+    """A way the step may go, and what came of it: a model, s and losses, or none of them."""
+
+    aim: _Aim
+    turned: Vector
+    search: _Search
+    model: Vector | None
+    scale: float | None
+    after: Vector | None
+
+    @property
+    def reason(self) -> Literal["stationary", "unmoved", "opposed"] | None:
+        """Why it came to nothing."""
+        if self.model is not None:
+            return None
+        if self.aim.stationary:
+            return "stationary"
+        return "opposed" if self.search.opposed else "unmoved"

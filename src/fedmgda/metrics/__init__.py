@@ -8,7 +8,7 @@ from fedmgda.metrics._constant import constant_losses
 from fedmgda.metrics._fairness import Fairness, fairness
 from fedmgda.metrics._improvement import improved_participants
 from fedmgda.metrics._intervals import DRAWS, FEW_ROWS, interval, wilson
-from fedmgda.metrics._paired import LEVEL, Paired, SameRows, paired, paired_over_seeds
+from fedmgda.metrics._paired import LEVEL, Paired, SameRows, known_mean, paired, paired_over_seeds
 from fedmgda.metrics._pareto import pareto_residual
 from fedmgda.metrics._smoothing import smoothed
 from fedmgda.metrics._student import ONE_SIDED, t_quantile
@@ -29,6 +29,7 @@ __all__ = [
     "fairness",
     "improved_participants",
     "interval",
+    "known_mean",
     "measure",
     "paired",
     "paired_over_seeds",

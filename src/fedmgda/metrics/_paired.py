@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -25,12 +25,12 @@ from fedmgda.metrics._of_classes import ranks_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
     from fedmgda._types import Indices, Vector
     from fedmgda.metrics._answers import Answers
 
-__all__ = ["LEVEL", "Paired", "SameRows", "paired", "paired_over_seeds"]
+__all__ = ["LEVEL", "Paired", "SameRows", "known_mean", "paired", "paired_over_seeds"]
 
 LEVEL = 0.05
 """What the chance of the rows does less often than this is called beyond chance."""
@@ -160,8 +160,8 @@ def paired_over_seeds(
     rounding = max(pair.rounding for pair in found)
     return Paired(
         gain=0.0 if abs(gain) <= rounding else gain,
-        samples=_known_mean([pair.samples for pair in found]),
-        chance=_known_mean([pair.chance for pair in found]),
+        samples=known_mean([pair.samples for pair in found]),
+        chance=known_mean([pair.chance for pair in found]),
         num_rows=float(np.mean([pair.num_rows for pair in found])),
         rounding=rounding,
     )
@@ -198,9 +198,13 @@ def _paired(name: str, test: SameRows, drawn: RowDraws, places: Indices) -> Pair
     )
 
 
-def _known_mean(values: list[Vector]) -> Vector:
-    """Return the mean of what is defined, draw by draw; NaN where nothing is."""
-    table = np.stack(values)
+def known_mean(values: ArrayLike) -> NDArray[Any]:
+    """Return the mean over the first axis of what is defined; NaN where nothing is.
+
+    >>> known_mean([[1.0, np.nan, np.nan], [3.0, 4.0, np.nan]]).tolist()
+    [2.0, 4.0, nan]
+    """
+    table = np.asarray(values)
     known = ~np.isnan(table)
     count, total = known.sum(axis=0), np.where(known, table, 0.0).sum(axis=0)
     return np.divide(total, count, out=np.full(total.shape, np.nan), where=count > 0)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda.minnorm import euclidean_norm, gramian, min_norm
-from fedmgda.values import DenseUpdates, Updates
+from fedmgda.minnorm import euclidean_norm, gramian, min_norm, min_norm_of_rows, prefers_rows
+from fedmgda.values import DenseUpdates, Updates, short_vectors
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -52,12 +52,15 @@ def pareto_residual(gradients: Matrix | Updates) -> float:
         if not gradients.num_rows:
             raise ValueError("gradients must be those of at least one user, got none.")
         _check([why is not None for why in gradients.faults()])
-        lam = min_norm(gradients.gramian()).lam
+        vectors = short_vectors(gradients)
+        found = min_norm(gradients.gramian()) if vectors is None else min_norm_of_rows(vectors)
+        lam = found.lam
         return euclidean_norm(gradients.combine(lam), gradients.num_rows)
     if gradients.ndim != 2 or len(gradients) == 0:
         raise ValueError(f"gradients must have shape (m, d) with m >= 1, got {gradients.shape}.")
     _check(~np.isfinite(gradients).all(axis=1))
-    lam = min_norm(gramian(gradients)).lam
+    by_rows = prefers_rows(*gradients.shape)
+    lam = (min_norm_of_rows(gradients) if by_rows else min_norm(gramian(gradients))).lam
     squares = (
         float(np.sum((lam @ gradients[:, start : start + _BLOCK].astype(np.float64)) ** 2))
         for start in range(0, gradients.shape[1], _BLOCK)

@@ -1,4 +1,4 @@
-"""The min-norm point of a convex hull, from the Gram matrix, with a certificate.
+"""The min-norm point of a convex hull, from the Gram matrix or the rows, with a certificate.
 
 >>> import numpy as np
 >>> from fedmgda.minnorm import gramian, min_norm
@@ -11,7 +11,7 @@
 """
 
 from fedmgda.minnorm._blocks import float64_blocks
-from fedmgda.minnorm._certificate import duality_gap
+from fedmgda.minnorm._certificate import duality_gap, duality_gap_of_rows
 from fedmgda.minnorm._cone import nearest_in_cone
 from fedmgda.minnorm._cone_certificate import ConeCertificate, cone_certificate
 from fedmgda.minnorm._cone_problem import ConeSolution
@@ -20,6 +20,7 @@ from fedmgda.minnorm._gramian import Products, gramian, normalized_gramian
 from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
 from fedmgda.minnorm._solution import MinNormSolution, Status
 from fedmgda.minnorm._solve import min_norm
+from fedmgda.minnorm._solve_rows import min_norm_of_rows, prefers_rows
 from fedmgda.minnorm._sums import euclidean_norm, inner_products, row_norms, weighted_sum
 
 __all__ = [
@@ -30,14 +31,17 @@ __all__ = [
     "Status",
     "cone_certificate",
     "duality_gap",
+    "duality_gap_of_rows",
     "euclidean_norm",
     "float64_blocks",
     "gramian",
     "inner_products",
     "min_norm",
     "min_norm_constrained",
+    "min_norm_of_rows",
     "nearest_in_cone",
     "normalized_gramian",
+    "prefers_rows",
     "project_onto_box",
     "project_onto_simplex",
     "row_norms",

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda.minnorm._problem import Problem
+from fedmgda.minnorm._problem import GramProblem
+from fedmgda.minnorm._row_problem import RowProblem
 
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
+    from fedmgda.minnorm._problem import Problem
 
-__all__ = ["duality_gap", "gap_of", "price_of"]
+__all__ = ["duality_gap", "duality_gap_of_rows", "gap_of", "price_of"]
 
 FEASIBILITY_TOLERANCE = 1e-8
 
@@ -37,13 +39,35 @@ def duality_gap(
     >>> duality_gap(np.eye(2), np.array([0.75, 0.25]))
     0.375
     """
-    problem = Problem.of(gramian, center, epsilon)
+    return _gap(GramProblem.of(gramian, center, epsilon), lam)
+
+
+def duality_gap_of_rows(
+    rows: Matrix, lam: Vector, center: Vector | None = None, epsilon: float = 1.0
+) -> float:
+    """Return what `duality_gap` returns for the Gram matrix of the rows, which is not formed.
+
+    s_i = ⟨g_i, d⟩ is taken from d = Σ λ_i g_i itself.
+
+    Args:
+        rows: Of shape `(m, d)`; row i is g_i.
+        lam: Of shape `(m,)`, feasible weights.
+        center: Of shape `(m,)`, λ0 in the simplex; uniform if None.
+        epsilon: Half the width of the box, in [0, 1].
+
+    >>> duality_gap_of_rows(np.eye(2), np.array([0.75, 0.25]))
+    0.375
+    """
+    return _gap(RowProblem.of(rows, center, epsilon), lam)
+
+
+def _gap(problem: Problem, lam: Vector) -> float:
     lam = np.asarray(lam, dtype=np.float64)
     outside = np.maximum(problem.lower - lam, lam - problem.upper).max()
     outside = max(float(outside), abs(float(lam.sum()) - 1.0))
     if not outside <= FEASIBILITY_TOLERANCE:
         raise ValueError(f"lam must be feasible for this center and epsilon, is {outside} outside.")
-    gap = gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+    gap = gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     return float(np.ldexp(gap, problem.exponent))
 
 
@@ -54,7 +78,7 @@ def gap_of(slope: Vector, lam: Vector, lower: Vector, upper: Vector) -> float:
     if s_i > ν and the upper bound if s_i < ν: a sum of terms >= 0, so nothing cancels.
     """
     excess = slope - price_of(slope, lower, upper)
-    terms = np.where(excess > 0, (lam - lower) * excess, (lam - upper) * excess)
+    terms = (lam - np.where(excess > 0, lower, upper)) * excess
     return max(float(terms.sum()), 0.0)
 
 
@@ -64,10 +88,11 @@ def price_of(slope: Vector, lower: Vector, upper: Vector) -> float:
     The best μ for a linear objective starts at the lower bounds and gives the remaining mass
     1 - Σ lower to the users in the order of their slopes, to each up to its upper bound.
     """
-    room, mass = upper - lower, 1.0 - lower.sum()
+    mass = 1.0 - lower.sum()
     first = int(slope.argmin())
-    if room[first] >= mass:  # always so where the box leaves the whole simplex
+    if upper[first] - lower[first] >= mass:  # always so where the box leaves the whole simplex
         return float(slope[first])
+    room = upper - lower
     order = np.argsort(slope, kind="stable")
     filled = np.cumsum(room[order])
     last = int(np.searchsorted(filled, mass))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.minnorm._preferences import Preferences
-from fedmgda.minnorm._problem import Problem
+from fedmgda.minnorm._problem import GramProblem
 from fedmgda.minnorm._projection import project_onto_simplex
 from fedmgda.minnorm._start import quiet_solver
 
@@ -60,7 +60,7 @@ def min_norm_constrained(gramian: Matrix, constraints: Matrix, bounds: Vector) -
     References:
         Lin et al., Pareto Multi-Task Learning (2019), as suggested by the FedMGDA+ paper.
     """
-    problem = Problem.of(gramian, None, 1.0)
+    problem = GramProblem.of(gramian, None, 1.0)
     preferences = Preferences.of(constraints, bounds, len(problem.center))
     with np.errstate(all="ignore"):  # candidates that overflow are discarded by their certificate
         best, steps = _solve(problem, preferences)
@@ -68,7 +68,7 @@ def min_norm_constrained(gramian: Matrix, constraints: Matrix, bounds: Vector) -
         return problem.solution(best.lam, gap=best.gap, simplex_gap=simplex_gap, iterations=steps)
 
 
-def _solve(problem: Problem, preferences: Preferences) -> tuple[_Candidate, int]:
+def _solve(problem: GramProblem, preferences: Preferences) -> tuple[_Candidate, int]:
     """Return the best candidate, from natural units or, for wild norms, from the given ones."""
     best, total = _Candidate(problem.center, np.inf, np.inf), 0
     for unit in (problem.root / problem.root.min(), np.ones(len(problem.center))):
@@ -85,7 +85,7 @@ def _solve(problem: Problem, preferences: Preferences) -> tuple[_Candidate, int]
 
 
 def _interior_point(
-    problem: Problem, preferences: Preferences, unit: Vector
+    problem: GramProblem, preferences: Preferences, unit: Vector
 ) -> tuple[_Candidate, int]:
     """Solve for y_i = λ_i unit_i, refine, and return the better of both and the iterations."""
     solver = quiet_solver()
@@ -113,7 +113,7 @@ def _interior_point(
 
 
 def _refined(
-    problem: Problem,
+    problem: GramProblem,
     preferences: Preferences,
     lam: Vector,
     support: NDArray[np.bool_],
@@ -142,7 +142,9 @@ def _refined(
     return _certified(problem, preferences, inner, dual)
 
 
-def _certified(problem: Problem, preferences: Preferences, lam: Vector, dual: Vector) -> _Candidate:
+def _certified(
+    problem: GramProblem, preferences: Preferences, lam: Vector, dual: Vector
+) -> _Candidate:
     """Put λ into the simplex and bound its gap with the multipliers `dual` >= 0 of A λ <= c.
 
     For all feasible μ: μᵀs >= μᵀs + dualᵀ(Aμ - c) >= min_i (s + Aᵀdual)_i - dualᵀc.

@@ -10,7 +10,7 @@ from fedmgda.minnorm._projection import project_onto_box, project_onto_simplex
 
 if TYPE_CHECKING:
     from fedmgda._types import Vector
-    from fedmgda.minnorm._problem import Problem
+    from fedmgda.minnorm._problem import GramProblem
 
 __all__ = ["projected_gradient"]
 
@@ -18,7 +18,7 @@ STEPS = 60  # enough to find most of the support; the exact method does the rest
 POWER_STEPS = 8
 
 
-def projected_gradient(problem: Problem) -> Vector:
+def projected_gradient(problem: GramProblem) -> Vector:
     """Return feasible weights, of shape `(m,)`, whose support is nearly that of the answer.
 
     A step costs one product with K, where an interior point costs a factorisation. The guess need
@@ -42,7 +42,7 @@ def projected_gradient(problem: Problem) -> Vector:
     return lam
 
 
-def _step_length(problem: Problem) -> float:
+def _step_length(problem: GramProblem) -> float:
     """Return nearly one over the largest curvature of K along steps that sum to zero.
 
     All steps do: what the updates have in common is not felt, so it does not shorten them.
@@ -56,7 +56,7 @@ def _step_length(problem: Problem) -> float:
     return float(np.divide(0.95, size))
 
 
-def _projected(problem: Problem, point: Vector) -> Vector:
+def _projected(problem: GramProblem, point: Vector) -> Vector:
     if problem.is_simplex:
         return project_onto_simplex(point)
     return project_onto_box(point, problem.lower, problem.upper)

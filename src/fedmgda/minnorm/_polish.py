@@ -11,7 +11,7 @@ from fedmgda.minnorm._certificate import gap_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices, Matrix, Vector
+    from fedmgda._types import Indices, Vector
     from fedmgda.minnorm._problem import Problem
 
 __all__ = ["polish"]
@@ -37,19 +37,20 @@ def polish(
         limit: The most steps to take, >= 1.
     """
     lam, free = lam.copy(), free.copy()
-    best, best_gap = lam.copy(), gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+    best, best_gap = lam.copy(), gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     refined, last_residual = 0, np.inf
     for step in range(1, limit + 1):  # noqa: B007  the count is returned
         blocked = _move(problem, lam, free)
-        slope = problem.gramian @ lam
+        slope = problem.slope(lam)
         gap = gap_of(slope, lam, problem.lower, problem.upper)
         if gap < best_gap:
             best, best_gap = lam.copy(), gap
-        noise = EPS * float(problem.root @ lam)
         if blocked:
             refined, last_residual = 0, np.inf
             continue
-        if best_gap <= 0.25 * noise * float(problem.root @ lam):
+        length = float(problem.root @ lam)
+        noise = EPS * length
+        if best_gap <= 0.25 * noise * length:
             break
         price, residual = _price(problem, slope, free)
         if residual > 4 * noise and residual < 0.5 * last_residual and refined < REFINEMENTS:
@@ -63,57 +64,39 @@ def polish(
 
 def _move(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> bool:
     """Step to the minimum over the free coordinates or to the first bound; say if one was met."""
-    index = np.flatnonzero(free)
+    index = free.nonzero()[0]
     if len(index) < 2:
         return False
     step = _newton_step(problem, lam, index)
-    room = np.where(step < 0, problem.lower[index] - lam[index], problem.upper[index] - lam[index])
-    ratio = np.divide(room, step, out=np.full(len(index), np.inf), where=step != 0)
-    first = int(np.argmin(ratio))
+    start, lower, upper = lam[index], problem.lower[index], problem.upper[index]
+    bounds = np.where(step < 0, lower, upper)
+    ratio = np.divide(bounds - start, step, out=np.full(len(index), np.inf), where=step != 0)
+    first = int(ratio.argmin())
+    meets = bool(ratio[first] <= 1.0)
     length = min(1.0, float(ratio[first]))
-    lam[index] = np.clip(lam[index] + length * step, problem.lower[index], problem.upper[index])
-    if ratio[first] <= 1.0:
-        meets = problem.lower if step[first] < 0 else problem.upper
-        lam[index[first]] = meets[index[first]]
+    lam[index] = np.minimum(np.maximum(start + length * step, lower), upper)
+    if meets:
+        lam[index[first]] = bounds[first]
         free[index[first]] = False
-    return bool(ratio[first] <= 1.0)
+    return meets
 
 
 def _newton_step(problem: Problem, lam: Vector, index: Indices) -> Vector:
-    """Minimise the quadratic over steps of the indexed coordinates that sum to zero.
-
-    In natural units (y_i = λ_i √K_ii) the matrix has unit diagonal whatever the norms. Adding the
-    square of the constraint changes no step that satisfies it, and makes the matrix regular
-    unless λ itself is not unique.
-    """
-    root = problem.root[index]
-    ones = root.min() / root
-    matrix = problem.cosines[index[:, None], index] + np.outer(ones, ones)
-    slope = problem.gramian[index] @ lam
-    slope = (slope - ones**2 @ slope / (ones**2).sum()) / root
+    """Minimise the quadratic over steps of the indexed coordinates that sum to zero."""
+    system, root = problem.system(index, lam), problem.root[index]
     proximal = PROXIMAL
     while proximal < 1.0:
         # Rounding may leave K slightly indefinite: then a stronger proximal term gives descent.
-        step = _solved(matrix + proximal * np.eye(len(index)), slope, ones)
-        if step @ slope <= 0.0:
+        step = system.step(proximal)
+        if step @ system.slope <= 0.0:
             return _with_zero_sum(step / root, root)
         proximal *= 100.0
     return np.zeros(len(index))
 
 
-def _solved(matrix: Matrix, slope: Vector, ones: Vector) -> Vector:
-    """Minimise ½ pᵀMp + pᵀslope over onesᵀp = 0; NaN if M is singular."""
-    try:
-        newton, shift = np.linalg.solve(matrix, np.stack((-slope, ones), axis=1)).T
-    except np.linalg.LinAlgError:
-        return np.full(len(slope), np.nan)
-    step: Vector = newton - shift * (ones @ newton) / (ones @ shift)
-    return step
-
-
 def _with_zero_sum(step: Vector, root: Vector) -> Vector:
     """Take what rounding left of the sum from the user with the smallest norm: it counts least."""
-    step[np.argmin(root)] -= step.sum()
+    step[root.argmin()] -= step.sum()
     return step
 
 

@@ -67,19 +67,34 @@ def project_onto_box(
     [0.25, 0.75]
     """
     give = np.ones(len(point)) if give is None else give
-    kinks = np.sort(np.concatenate(((point - upper) / give, (point - lower) / give)))
+    falls, rises = (point - upper) / give, (point - lower) / give
+    below, above = float(falls.max()), float(rises.min())
+    left, right = (_within(point - kink * give, lower, upper) for kink in (below, above))
+    sum_left, sum_right = float(left.sum()), float(right.sum())
+    if not (below < above and sum_left >= 1.0 > sum_right):  # else no kink lies between them
+        kinks = np.sort(np.concatenate((falls, rises)))
+        left, right = _around_one(point, give, kinks, (lower, upper))
+        sum_left, sum_right = float(left.sum()), float(right.sum())
+    fall = sum_left - sum_right
+    share = min(max((sum_left - 1.0) / fall, 0.0), 1.0) if fall > 0 else 0.0
+    return _within(left + share * (right - left), lower, upper)
+
+
+def _around_one(
+    point: Vector, give: Vector, kinks: Vector, box: tuple[Vector, Vector]
+) -> tuple[Vector, Vector]:
+    """Return the points at the last kink at which the sum is at least 1, and at the next."""
     low, high = 0, len(kinks) - 1
     while high - low > 1:
         middle = (low + high) // 2
-        if _within(point - kinks[middle] * give, lower, upper).sum() >= 1.0:
+        if _within(point - kinks[middle] * give, *box).sum() >= 1.0:
             low = middle
         else:
             high = middle
-    left, right = (_within(point - kinks[k] * give, lower, upper) for k in (low, high))
-    sum_left = float(left.sum())
-    fall = sum_left - float(right.sum())
-    share = min(max((sum_left - 1.0) / fall, 0.0), 1.0) if fall > 0 else 0.0
-    return _within(left + share * (right - left), lower, upper)
+    return (
+        _within(point - kinks[low] * give, *box),
+        _within(point - kinks[high] * give, *box),
+    )
 
 
 def _within(point: Vector, lower: Vector, upper: Vector) -> Vector:

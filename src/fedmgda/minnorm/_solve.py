@@ -8,15 +8,19 @@ import numpy as np
 
 from fedmgda.minnorm._certificate import gap_of
 from fedmgda.minnorm._polish import polish
-from fedmgda.minnorm._problem import Problem
+from fedmgda.minnorm._problem import GramProblem
 from fedmgda.minnorm._start import starts
 from fedmgda.minnorm._ties import nearest_to_center
 
 if TYPE_CHECKING:
-    from fedmgda._types import Matrix, Vector
-    from fedmgda.minnorm._solution import MinNormSolution
+    from collections.abc import Iterable
 
-__all__ = ["min_norm"]
+    from fedmgda._types import Matrix, Vector
+    from fedmgda.minnorm._problem import Problem
+    from fedmgda.minnorm._solution import MinNormSolution
+    from fedmgda.minnorm._start import Start
+
+__all__ = ["best_of", "certified", "min_norm", "only_center", "segment"]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -48,27 +52,27 @@ def min_norm(
     References:
         FedMGDA+, Algorithm 1, line 6.
     """
-    problem = Problem.of(gramian, center, epsilon)
+    problem = GramProblem.of(gramian, center, epsilon)
     with np.errstate(all="ignore"):  # candidates that overflow are discarded by their certificate
         if epsilon == 0.0:
-            return _only_center(problem, center)
+            return only_center(problem, center)
         if len(problem.center) == 1 or not problem.gramian.any():
-            return _certified(problem, problem.center, None)
+            return certified(problem, problem.center, None)
         if len(problem.center) == 2:
-            return _certified(problem, _segment(problem), None)
-        lam, steps = _iterate(problem)
+            return certified(problem, segment(problem), None)
+        lam, steps = best_of(problem, starts(problem))
         lam = nearest_to_center(problem, problem.with_unit_sum(lam))
-        return _certified(problem, lam, steps)
+        return certified(problem, lam, steps)
 
 
-def _only_center(problem: Problem, center: Vector | None) -> MinNormSolution:
+def only_center(problem: Problem, center: Vector | None) -> MinNormSolution:
     """Return the one feasible point, bit for bit as it was given; nothing is left to gain."""
     lam = problem.center if center is None else np.array(center, dtype=np.float64)
     simplex_gap = 0.0 if problem.is_simplex else np.inf
     return problem.solution(lam, gap=0.0, simplex_gap=simplex_gap, iterations=None)
 
 
-def _segment(problem: Problem) -> Vector:
+def segment(problem: GramProblem) -> Vector:
     """Return the minimum over λ = (t, 1 - t), which has a closed form."""
     (k11, k12), (_, k22) = problem.gramian.tolist()
     low = float(max(problem.lower[0], 1.0 - problem.upper[1]))
@@ -87,22 +91,23 @@ def _segment(problem: Problem) -> Vector:
     return np.array([t, 1.0 - t])
 
 
-def _iterate(problem: Problem) -> tuple[Vector, int]:
+def best_of(problem: Problem, guesses: Iterable[Start]) -> tuple[Vector, int]:
     """Polish one start after the other until a certificate meets the goal; return the best."""
     best, best_gap, total = problem.center, np.inf, 0
-    for start, free, limit in starts(problem):
+    for start, free, limit in guesses:
         lam, gap, steps = polish(problem, start, free, limit)
         total += steps
         if gap < best_gap:
             best, best_gap = lam, gap
         length = float(problem.root @ best)
         rounding = EPS * length * (len(best) * length + float(problem.root.max()))
-        if best_gap <= max(16 * rounding, 1e-9 * float(best @ problem.gramian @ best)):
+        if best_gap <= 16 * rounding or best_gap <= 1e-9 * problem.square(best):
             break
     return best, total
 
 
-def _certified(problem: Problem, lam: Vector, steps: int | None) -> MinNormSolution:
-    gap = gap_of(problem.gramian @ lam, lam, problem.lower, problem.upper)
+def certified(problem: Problem, lam: Vector, steps: int | None) -> MinNormSolution:
+    """Return the answer with its certificate; no steps mean a closed form."""
+    gap = gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     simplex_gap = gap if problem.is_simplex else np.inf
     return problem.solution(lam, gap=gap, simplex_gap=simplex_gap, iterations=steps)

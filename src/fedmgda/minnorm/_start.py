@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import piqp
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Vector
-    from fedmgda.minnorm._problem import Problem
+    from fedmgda.minnorm._problem import GramProblem
+
+    Start: TypeAlias = tuple[Vector, NDArray[np.bool_], int]
+    """Feasible weights, which of them are off their bounds, and how many steps to spend."""
 
 __all__ = ["quiet_solver", "starts"]
 
@@ -24,7 +27,7 @@ MANY = 300  # users from which 60 gradient steps are cheaper than an interior po
 TAME = 10.0  # a ratio of norms up to which those steps get near the answer
 
 
-def starts(problem: Problem) -> Iterator[tuple[Vector, NDArray[np.bool_], int]]:
+def starts(problem: GramProblem) -> Iterator[Start]:
     """Yield feasible weights, which of them are off their bounds, and how many steps to spend.
 
     The cheapest guess comes first, the last one is the most robust.
@@ -32,15 +35,15 @@ def starts(problem: Problem) -> Iterator[tuple[Vector, NDArray[np.bool_], int]]:
     m = len(problem.center)
     if m >= MANY and problem.root.max() <= TAME * problem.root.min():
         lam = projected_gradient(problem)
-        free = _inside(problem, lam)
+        free = problem.inside(lam)
         yield lam, free, _worthwhile_steps(m, int(free.sum()))
     point, free = _interior_point(problem)
     if np.isfinite(point).all():
         lam = _on_bounds(problem, point, free)
-        yield lam, _inside(problem, lam), 4 * m + 50
+        yield lam, problem.inside(lam), 4 * m + 50
     # All mass to the smallest norms: near the answer where norms differ by many decades.
     lam = problem.with_unit_sum(problem.lower)
-    yield lam, _inside(problem, lam), 4 * m + 50
+    yield lam, problem.inside(lam), 4 * m + 50
 
 
 def _worthwhile_steps(m: int, num_free: int) -> int:
@@ -54,14 +57,15 @@ def _worthwhile_steps(m: int, num_free: int) -> int:
 def quiet_solver(tolerance: float = 1e-11) -> Any:
     """Return an interior-point solver that prints nothing and works to `tolerance`."""
     solver = piqp.DenseSolver()
-    solver.settings.verbose = False
-    solver.settings.eps_abs = solver.settings.eps_rel = tolerance
-    solver.settings.eps_duality_gap_abs = solver.settings.eps_duality_gap_rel = tolerance
-    solver.settings.max_iter = 100
+    settings = solver.settings
+    settings.verbose = False
+    settings.eps_abs = settings.eps_rel = tolerance
+    settings.eps_duality_gap_abs = settings.eps_duality_gap_rel = tolerance
+    settings.max_iter = 100
     return solver
 
 
-def _interior_point(problem: Problem) -> tuple[Vector, NDArray[np.bool_]]:
+def _interior_point(problem: GramProblem) -> tuple[Vector, NDArray[np.bool_]]:
     """Solve in natural units, y_i = λ_i √K_ii over the smallest root, so that no norm dominates."""
     unit = problem.root / problem.root.min()
     solver = quiet_solver()
@@ -71,21 +75,21 @@ def _interior_point(problem: Problem) -> tuple[Vector, NDArray[np.bool_]]:
     )
     solver.solve()
     result = solver.result
+    point = result.x
     # A bound is active where its multiplier outweighs the distance to it.
-    free = (result.x - lower > result.z_bl) & (upper - result.x > result.z_bu)
-    return result.x / unit, free
+    free = (point - lower > result.z_bl) & (upper - point > result.z_bu)
+    return point / unit, free
 
 
-def _inside(problem: Problem, lam: Vector) -> NDArray[np.bool_]:
-    return (problem.lower < lam) & (lam < problem.upper)
-
-
-def _on_bounds(problem: Problem, point: Vector, free: NDArray[np.bool_]) -> Vector:
+def _on_bounds(problem: GramProblem, point: Vector, free: NDArray[np.bool_]) -> Vector:
     """Put the other coordinates on their nearer bound and repair the sum with the free ones."""
     lower, upper = problem.lower, problem.upper
+    # Moving a user with a large norm would change the direction most, so it moves least.
+    give = (problem.root.min() / problem.root) ** 2
+    if free.all():
+        return project_onto_box(point, lower, upper, give)
     nearer = np.where(point - lower <= upper - point, lower, upper)
     low, high = np.where(free, lower, nearer), np.where(free, upper, nearer)
     if not low.sum() <= 1.0 <= high.sum():
         low, high = lower, upper
-    # Moving a user with a large norm would change the direction most, so it moves least.
-    return project_onto_box(point, low, high, give=(problem.root.min() / problem.root) ** 2)
+    return project_onto_box(point, low, high, give)

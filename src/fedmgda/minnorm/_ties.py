@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda.minnorm._certificate import gap_of, price_of
+from fedmgda.minnorm._dual import NearestWeights
 from fedmgda.minnorm._start import quiet_solver
 
 if TYPE_CHECKING:
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["nearest_to_center"]
 
 FACE = 1e-7  # multipliers below this (in natural units) may belong to the optimal face
+FEW = 64  # users on the face up to which an interior point costs no more than the dual
+DUAL_STEPS = 50
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -26,8 +29,8 @@ def nearest_to_center(problem: Problem, lam: Vector) -> Vector:
     The answer is kept only if its certificate is as good, up to rounding, as that of `lam`.
     """
     face = _face(problem, lam)
-    basis = _range(problem, face)
-    if basis.shape[1] == len(face):
+    basis = problem.range_of(face)
+    if basis is None:
         return lam  # no kernel: λ is unique
     step = (_project(problem, lam, face, basis) - lam[face]) * problem.root[face]
     step -= basis @ (basis.T @ step)  # to rounding in natural units: only the kernel may move
@@ -35,38 +38,22 @@ def nearest_to_center(problem: Problem, lam: Vector) -> Vector:
     moved[face] += step / problem.root[face]
     moved = problem.with_unit_sum(np.clip(moved, problem.lower, problem.upper))
     gap, moved_gap = (
-        gap_of(problem.gramian @ point, point, problem.lower, problem.upper)
-        for point in (lam, moved)
+        gap_of(problem.slope(point), point, problem.lower, problem.upper) for point in (lam, moved)
     )
     before, after = (np.linalg.norm(point - problem.center) for point in (lam, moved))
     size = float(problem.root @ lam)
     rounding = 8 * EPS * size * (8 * size + float(problem.root[face].max()))
-    rounding += 1e-10 * float(lam @ problem.gramian @ lam)
+    rounding += 1e-10 * problem.square(lam)
     as_good = moved_gap <= max(2 * gap, rounding)
     return moved if as_good and after <= (1 + 1e-14) * before else lam
 
 
 def _face(problem: Problem, lam: Vector) -> Indices:
     """Return the users whose weight may differ between optimal weights."""
-    slope = problem.gramian @ lam
+    slope = problem.slope(lam)
     price = price_of(slope, problem.lower, problem.upper)
     near = np.abs(slope - price) <= FACE * float(problem.root @ lam) * problem.root
-    inside = (problem.lower < lam) & (lam < problem.upper)
-    return np.flatnonzero((inside | near) & (problem.lower < problem.upper))
-
-
-def _range(problem: Problem, face: Indices) -> Matrix:
-    """Return orthonormal columns, as many as the rank, of what Kλ and Σ λ see of the face."""
-    root = problem.root[face]
-    ones = root.min(initial=1.0) / root
-    matrix = problem.cosines[face[:, None], face] + np.outer(ones, ones)
-    floor = 16 * EPS * len(face)
-    try:
-        np.linalg.cholesky(matrix - floor * np.eye(len(face)))
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(matrix)
-        return vectors[:, values > floor]
-    return np.eye(len(face))
+    return ((problem.inside(lam) | near) & (problem.lower < problem.upper)).nonzero()[0]
 
 
 def _project(problem: Problem, lam: Vector, face: Indices, basis: Matrix) -> Vector:
@@ -75,6 +62,9 @@ def _project(problem: Problem, lam: Vector, face: Indices, basis: Matrix) -> Vec
     fixed = basis.T * (problem.root[face] / problem.root[face].max())
     fixed /= np.linalg.norm(fixed, axis=1, keepdims=True)
     goal = fixed @ lam[face]
+    if len(face) > FEW:
+        nearest = NearestWeights(system=fixed.T, goal=goal, center=center, lower=lower, upper=upper)
+        return nearest.solve(np.zeros(len(goal)), 1e-13, DUAL_STEPS)[0].lam
     solver = quiet_solver(1e-12)
     solver.setup(np.eye(len(face)), -center, fixed, goal, x_l=lower, x_u=upper)
     solver.solve()

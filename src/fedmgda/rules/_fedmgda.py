@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias, final
 
 import numpy as np
 
 from fedmgda._errors import SpecError
-from fedmgda.minnorm import min_norm, min_norm_constrained
+from fedmgda.minnorm import min_norm, min_norm_constrained, min_norm_of_rows
 from fedmgda.rules._center import Center, Constraint, check_center, constraint_rows
 from fedmgda.rules._checks import check_name
 from fedmgda.rules._fedavg import FedAvg
 from fedmgda.rules._rows import ZeroUpdate, unit_rows
 from fedmgda.rules._rule import Rule
-from fedmgda.values import Annealed, value_at
+from fedmgda.values import Annealed, short_vectors, value_at
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fedmgda._types import Matrix, RuleState, Vector
     from fedmgda.minnorm import MinNormSolution
     from fedmgda.rules._rows import Rows
     from fedmgda.values import Cohort, Updates, Weighing
+
+    _Solve: TypeAlias = Callable[[Rows, Vector, float], MinNormSolution]
 
 __all__ = ["FedMGDA"]
 
@@ -73,24 +78,32 @@ class FedMGDA(Rule):
         epsilon = value_at(self.epsilon, round_num)
         if epsilon == 0.0:
             return self._mean().weigh(cohort, state, round_num)
-        matrix, norms = self._gramian(cohort.updates)
+        solve, norms = self._solver(cohort.updates)
         rows = unit_rows(  # Alg. 1, line 5
             cohort, norms, normalize=self.normalize, zero_update=self.zero_update
         )
         center = rows.center(self.center)
         if rows.stalled or len(rows.kept) == 0:
             return rows.weighing(center), state
-        matrix = matrix[np.ix_(rows.kept, rows.kept)]
-        if self.constraints:
-            solution = self._constrained(matrix, rows, center, epsilon)
-        else:
-            solution = min_norm(matrix, center, epsilon)  # Alg. 1, line 6
+        solution = solve(rows, center, epsilon)  # Alg. 1, line 6
         return rows.weighing(solution.lam, solution.gap), state
+
+    def _solver(self, updates: Updates) -> tuple[_Solve, Vector]:
+        """Return what solves line 6 and the norms of the updates.
+
+        Of updates that are many more than they are long no Gram matrix is formed.
+        """
+        vectors = None if self.constraints else short_vectors(updates)
+        if vectors is not None:
+            return partial(_of_vectors, vectors), updates.norms()
+        matrix, norms = self._gramian(updates)
+        return partial(self._constrained if self.constraints else _of_products, matrix), norms
 
     def _constrained(
         self, matrix: Matrix, rows: Rows, center: Vector, epsilon: float
     ) -> MinNormSolution:
         """Solve line 6 with the preferences, and the box as two rows of them for each client."""
+        matrix = matrix[np.ix_(rows.kept, rows.kept)]
         left, right = constraint_rows(self.constraints, rows.cohort, rows.kept)
         if epsilon < 1.0:
             box = np.eye(len(center))
@@ -114,3 +127,11 @@ class FedMGDA(Rule):
             return updates.normalized_gramian()
         matrix = updates.gramian()
         return matrix, np.sqrt(np.diagonal(matrix))
+
+
+def _of_products(matrix: Matrix, rows: Rows, center: Vector, epsilon: float) -> MinNormSolution:
+    return min_norm(matrix[np.ix_(rows.kept, rows.kept)], center, epsilon)
+
+
+def _of_vectors(vectors: Matrix, rows: Rows, center: Vector, epsilon: float) -> MinNormSolution:
+    return min_norm_of_rows(vectors[rows.kept] * rows.scales[:, None], center, epsilon)

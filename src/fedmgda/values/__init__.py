@@ -21,7 +21,7 @@ from fedmgda.values._clients import (
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
 from fedmgda.values._evidence import NO_DIRECTION, is_no_direction
 from fedmgda.values._file import FileUpdates
-from fedmgda.values._updates import DenseUpdates, Updates
+from fedmgda.values._updates import DenseUpdates, Updates, short_vectors
 from fedmgda.values._wrapped_clients import WrappedClients
 
 __all__ = [
@@ -45,5 +45,6 @@ __all__ = [
     "flat_vector",
     "is_no_direction",
     "named_arrays",
+    "short_vectors",
     "value_at",
 ]

@@ -128,7 +128,8 @@ def _check(weighing: Weighing, cohort: Cohort) -> None:
             raise ValueError(f"The {name} of a rule must be finite numbers, got {values}.")
     if isinstance(weighing.gap, bool | str) or not float(weighing.gap) >= 0.0:
         raise ValueError(f"The gap of a rule must be zero or positive, got {weighing.gap!r}.")
-    strangers = [client for client in weighing.dropped if client not in cohort.client_ids]
+    known = frozenset(cohort.client_ids)
+    strangers = [client for client in weighing.dropped if client not in known]
     if strangers:
         raise ValueError(f"A rule dropped {strangers[0]!r}, which is not in the cohort.")
     direction: object = weighing.direction

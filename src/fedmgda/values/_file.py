@@ -82,6 +82,10 @@ class FileUpdates:
                 file.write(np.ascontiguousarray(row).data)
         return cls(path, num_columns, dtype or np.float32)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        with self._open() as rows:
+            return np.array(rows[:, : self.num_columns], dtype=dtype, copy=copy)
+
     def norms(self) -> Vector:
         """Return ‖g_i‖, of shape `(m,)`."""
         if self._norms is None:

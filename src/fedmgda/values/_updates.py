@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Protocol, final, runtime_checkable
 
 import numpy as np
 
-from fedmgda.minnorm import Products, inner_products, row_norms, weighted_sum
+from fedmgda.minnorm import Products, inner_products, prefers_rows, row_norms, weighted_sum
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Matrix, Vector
 
-__all__ = ["DenseUpdates", "Updates", "fault"]
+__all__ = ["DenseUpdates", "Updates", "fault", "short_vectors"]
 
 
 @runtime_checkable
@@ -53,6 +53,11 @@ class Updates(Protocol):
 
     def faults(self) -> list[str | None]:
         """Return for each row why no rule may use it (one short clause), or None."""
+
+
+@runtime_checkable
+class _AsArray(Protocol):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]: ...
 
 
 @final
@@ -119,6 +124,16 @@ class DenseUpdates:
         if self._products is None:
             self._products = Products.of(self.rows)
         return self._products
+
+
+def short_vectors(updates: Updates) -> Matrix | None:
+    """Return the vectors g_i themselves, of shape `(m, d)`, where no m x m matrix is wanted.
+
+    That is where they are many more than they are long (`prefers_rows`), so that their Gram matrix
+    would be larger than they are; None elsewhere, and where their holder does not give them away.
+    """
+    few = not prefers_rows(updates.num_rows, updates.num_columns)
+    return None if few or not isinstance(updates, _AsArray) else np.asarray(updates)
 
 
 def fault(update: Vector) -> str | None:

@@ -51,8 +51,7 @@ def test_what_protection_made_of_a_run_is_told_beside_it_alone(tmp_path, capsys)
     assert made.runs[0].protection.held == summary.protection.share_held
     assert made.runs[0].protection.improved == summary.improved
     text = " ".join(shown(capsys, made))
-    assert "protected is protected: improved 100 % of participants, " in text
-    assert "% held, 0 % overriding somebody." in text
+    assert "protected, protected: 100 % improved, 0 % of rounds held, 0 % overriding" in text
     assert b"protection" not in to_json(made.runs[1]).encode()
 
 

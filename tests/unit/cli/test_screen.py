@@ -14,7 +14,8 @@ from conflicts import table_of
 from fedmgda.cli._header import header
 from fedmgda.cli._progress import watch_run
 from fedmgda.cli._screen import screen, wrapped
-from fedmgda.experiments import RunFolder, execute, open_run
+from fedmgda.cli._tables import rows_table
+from fedmgda.experiments import COLUMNS, Row, RunFolder, execute, open_run
 from runs import finished_run, small_spec
 
 WIDTH, HEIGHT = 80, 24
@@ -166,6 +167,42 @@ def test_protection_is_in_the_header_the_progress_and_the_last_lines(
     assert (f"It stood still: {held} of {len(run.rounds)} rounds were held" in text) == many
     assert ("the run ended as stationary" in text) == many
     assert ("in a row were held" in text) == many
+
+
+def test_a_run_that_a_veto_stopped_names_it_and_claims_no_improvement(tmp_path):
+    run = open_run(
+        finished_run(
+            tmp_path / "run", rounds=30, server={"protect": {"patience": 4}},
+            attack={"name": "veto", "clients": [2]},
+        ).path
+    )  # fmt: skip
+    assert run.finished
+    assert not run.verdict.good
+    lines = shown(screen(run, console()))
+    assert len(lines) <= HEIGHT
+    text = " ".join(" ".join(lines).split())
+    assert "Participants improved, as measured: 100.0 % (no step was made)." in text
+    assert "The run ended after round 4 of 30: stationary, 4 rounds in a row were held." in text
+    assert (
+        "It stood still: 4 of 4 rounds were held, as by what was said the training loss of" in text
+    )
+    assert "client 2 rose at every length tried. Let more be overridden" in text
+    assert "(-c server.protect.allow=1), take another server step" in text
+
+
+def test_a_table_with_held_rounds_leaves_columns_out_before_it_cuts_numbers(monkeypatch):
+    columns = (*COLUMNS, "improved with step %", "held %", "overridden %")
+    numbers = dict.fromkeys(columns, 99.95)
+    rows = [
+        Row(cell={"variant": name}, runs=2, means=numbers, stds=numbers)
+        for name in ("FedAvg", "FedAvg, protected")
+    ]
+    to = console()
+    monkeypatch.setattr("fedmgda.cli._tables.out", to)
+    lines = shown([rows_table(rows)])
+    assert not [line for line in lines if "…" in line or cell_len(line) > WIDTH]
+    for needed in ("average %", "improved %", "held %", "overridden %"):
+        assert needed in lines[0]
 
 
 def test_worst_5_percent_means_the_same_on_the_screen_and_in_the_summary(tmp_path):

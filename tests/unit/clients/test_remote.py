@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import pytest
 
 from fedmgda.federation import Federation, UniformSampler, initial_state, simulate
 from fedmgda.rules import make_rule
-from remote_clients import FACTS, RemoteClients
+from remote import FACTS, RemoteClients, serve_pool
 from unit.clients._toys import SIZES, everything, pool
 
 if TYPE_CHECKING:
@@ -25,9 +26,15 @@ make_pool = partial(pool, build_model=everything, loss_factors={2: 3.0})
 
 @pytest.fixture(scope="module")
 def remote() -> Iterator[RemoteClients]:
-    clients = RemoteClients(make_pool)
+    context = multiprocessing.get_context("forkserver")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=serve_pool, args=(theirs, make_pool))
+    process.start()
+    theirs.close()
+    clients = RemoteClients(ours)
     yield clients
     clients.close()
+    process.join(30)
 
 
 def trained(clients: Clients) -> list[Any]:

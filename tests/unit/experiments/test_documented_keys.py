@@ -10,6 +10,9 @@ import pytest
 
 from fedmgda.attacks import ATTACKS
 from fedmgda.experiments import Spec
+from fedmgda.experiments._protection import ProtectionSummary
+from fedmgda.experiments._spec import ProtectSpec
+from fedmgda.federation import Protected
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
 
@@ -71,3 +74,28 @@ def test_the_chart_of_layers_is_the_one_that_is_proved():
     chart = re.search(r"```\n(cli\n.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
     shown = [set(line.split(" | ")) for line in chart[1].splitlines()]
     assert shown == [set(layer.split(" | ")) for layer in contract["contracts"][0]["layers"]]
+
+
+def rows_of(page, header):
+    """Return the first cells of a table of a page, as names, and its second cells."""
+    text = (ROOT / "docs" / page).read_text()
+    assert text.count(header) == 1
+    table = text.partition(header)[2].partition("\n\n")[0]
+    lines = [line.strip("|").split("|") for line in table.splitlines()[2:]]
+    return [(re.findall(r"`([\w-]+)`", first), second.strip()) for first, second, *_ in lines]
+
+
+def test_the_keys_of_protection_are_those_of_its_page():
+    listed = {names[0]: value for names, value in rows_of("protection.md", "| key of `[server")}
+    assert listed == {f.name: f"{f.default:g}" for f in fields(ProtectSpec)}
+
+
+def test_the_summary_of_protection_is_that_of_its_page():
+    listed = [name for names, _ in rows_of("protection.md", "| key | meaning |") for name in names]
+    assert sorted(listed) == sorted(f.name for f in fields(ProtectionSummary))
+
+
+def test_the_reasons_of_held_rounds_are_those_of_their_page():
+    listed = [name for names, _ in rows_of("protection.md", "| `reason` |") for name in names]
+    reasons = next(f.type for f in fields(Protected) if f.name == "reason")
+    assert set(listed) == set(re.findall(r"'(\w+)'", reasons))

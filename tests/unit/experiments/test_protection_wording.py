@@ -78,9 +78,17 @@ def test_under_attack_what_was_said_is_held_against_what_was_measured(measured):
     after = np.array([9.0, 1.5]) if measured else None
     rows = [protected_row(number, losses_after=after) for number in range(1, 11)]
     text = said(verdict_of(BETTER, rounds=rows, spec=spec))
-    told = "as measured, honest participants ended a step with a higher training loss 10 of 10"
+    told = "an honest participant ended a step with a higher training loss 10 of 10 times."
     assert (told in text) == measured
     assert ("nothing was measured beside" in text) != measured
+
+
+def test_where_no_step_was_made_none_was_measured():
+    attack = {"name": "veto", "clients": [0]}
+    spec = small_spec(rounds=10, server={"protect": True}, attack=attack)
+    text = said(verdict(["opposed"] * 10, spec=spec))
+    assert "0 steps, 10 rounds held" in text
+    assert "easured" not in text
 
 
 def test_an_early_end_is_said():
@@ -94,7 +102,7 @@ def test_an_early_end_is_said():
     ("reason", "why"),
     [
         ("stationary", "as no step serves all 2 participants."),
-        ("opposed", "as the training loss of north rose at every length tried."),
+        ("opposed", "as by what was said the training loss of north rose at every length tried."),
         ("unmoved", "as the steps were too short to change the model."),
     ],
 )

@@ -10,6 +10,7 @@ from fedmgda.experiments._gram import gram_bytes, gram_place, read_gram
 from fedmgda.experiments._results import read_clients_csv
 from fedmgda.federation import RoundRecord
 from fedmgda.rules import FedMGDA
+from fedmgda.values import DenseUpdates
 from runs import results, small_spec
 
 
@@ -77,6 +78,26 @@ def test_only_stalls_keep_the_whole_of_a_large_matrix():
             np.testing.assert_array_equal(gram.matrix, cohort.updates.gramian())
         else:
             assert kept == gram_bytes(record)
+
+
+def test_of_many_short_updates_the_columns_are_kept_without_the_matrix(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(300, 4)) + 4.0
+    cohort = cohort_of(rows)
+    step = FedMGDA().aggregate(cohort)
+    record = RoundRecord(
+        round_num=1, sampled=cohort.client_ids, cohort=cohort, quarantined=(),
+        aggregate=step, server_lr=1.0, failed=None, seconds={},
+    )  # fmt: skip
+    whole = cohort.updates.gramian()
+    monkeypatch.setattr(DenseUpdates, "gramian", None)
+    kept = gram_bytes(record)
+    assert kept is not None
+    assert 0 < kept[1] <= 5
+    gram = read_gram(kept[0], gram_place(*kept, offset=0), step.lam)
+    np.testing.assert_allclose(gram.matrix, whole[:, gram.columns], rtol=1e-13)
+    lengths = np.sqrt(np.diagonal(whole))
+    slopes = (gram.matrix / np.outer(lengths, lengths[gram.columns])) @ step.lam[gram.columns]
+    assert step.lam @ slopes - slopes.min() == pytest.approx(step.gap, abs=1e-14)
 
 
 def test_a_table_of_clients_from_before_stalls_were_counted_is_read(stalled):

@@ -210,7 +210,9 @@ def test_clients_that_trained_alone_share_no_model(runs, tmp_path):
     RunFolder.create(tmp_path / "run", spec)
     carry_on(tmp_path / "run")
     assert open_run(tmp_path / "run").encoder().class_names == ("ja", "nein")
-    with pytest.raises(DataError, match="let every client train alone and keeps no model for all"):
+    with pytest.raises(
+        DataError, match="has no model: every client trained one by itself, and none is kept"
+    ):
         open_run(tmp_path / "run").model()
 
 

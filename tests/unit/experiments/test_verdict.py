@@ -11,7 +11,6 @@ import fedmgda
 from conflicts import table_of
 from fedmgda.experiments import RowPredictions, RunFolder, execute, open_run
 from fedmgda.experiments._json import decode, encode, read_json
-from fedmgda.experiments._sentences import listed
 from fedmgda.experiments._verdict import Verdict
 from fedmgda.values import Failure
 from runs import FORMAT_1, copy_of, finished_run, small_spec
@@ -198,11 +197,6 @@ def test_a_folder_of_an_older_version_is_judged_too():
 def test_a_digits_run_learns(tmp_path):
     run = open_run(finished_run(tmp_path / "run", rounds=20, model={"hidden": [16]}).path)
     assert run.verdict.outcome == "learned"
-
-
-def test_lists_of_names_are_short():
-    assert listed(["a"]) == "a"
-    assert listed(list("abc"), 2) == "a, b and 1 more"
 
 
 def test_batch_norm_is_said_to_be_outside_the_promise(tmp_path):

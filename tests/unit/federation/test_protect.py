@@ -143,6 +143,25 @@ def test_allow_leaves_out_who_turns_the_step_most_and_says_whom():
     assert not kept(record)
 
 
+def test_allow_bears_one_that_opposes_whatever_is_tried():
+    """Who turns the step most is left out and opposes too: with everybody back there is a step."""
+    anchors = np.array([[4.0, 0.0], [1.0, 4.0], [1.0, 3.0], [1.0, 3.5]])
+    quadratics, start = Quadratics(anchors), np.zeros(2, np.float32)
+
+    def with_a_veto(models, client_ids):
+        found = quadratics.evaluate(models, client_ids)
+        found.losses[:, 1] = np.inf
+        return found
+
+    # A step that the first client turns, for what is proposed goes against it.
+    federation = quadratics.protected(
+        FedAvg(), Protection(allow=1), losses=with_a_veto, schedule=Constant(server_lr=0.1)
+    )
+    _, (record,) = run(federation, start, 1)
+    assert record.protected.opposed[-1] == (1,)
+    assert not record.protected.held
+
+
 def test_who_is_lost_between_the_phases_opposes():
     quadratics = Quadratics(np.array([[4.0, 1.0], [4.0, -1.0]]))
 

@@ -5,7 +5,7 @@ import pytest
 
 from fedmgda.minnorm import Status, _start, min_norm
 from fedmgda.minnorm._gradient import projected_gradient
-from fedmgda.minnorm._problem import Problem
+from fedmgda.minnorm._problem import GramProblem
 from unit.minnorm._asserts import assert_feasible
 from unit.minnorm._instances import FAMILIES
 
@@ -24,7 +24,7 @@ def crowd(m: int) -> np.ndarray:
 def test_the_guess_is_feasible_whatever_the_matrix(name: str, epsilon: float) -> None:
     rows = FAMILIES[name](np.random.default_rng(3), 25)
     with np.errstate(all="ignore"):
-        lam = projected_gradient(Problem.of(rows @ rows.T, None, epsilon))
+        lam = projected_gradient(GramProblem.of(rows @ rows.T, None, epsilon))
     assert_feasible(lam, None, epsilon)
 
 
@@ -33,7 +33,7 @@ def test_among_many_like_users_the_guess_has_nearly_the_support_of_the_answer(
     epsilon: float,
 ) -> None:
     rows = crowd(200)
-    guess = projected_gradient(Problem.of(rows @ rows.T, None, epsilon))
+    guess = projected_gradient(GramProblem.of(rows @ rows.T, None, epsilon))
     answer = min_norm(rows @ rows.T, None, epsilon).lam
     assert 0 < np.count_nonzero(answer) < 150
     assert np.count_nonzero((guess > 0) != (answer > 0)) <= 5
@@ -59,7 +59,7 @@ def test_the_answer_does_not_depend_on_where_it_was_started(
 
 
 def test_many_users_need_no_interior_point(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unavailable(_: Problem) -> None:
+    def unavailable(_: GramProblem) -> None:
         raise AssertionError("the interior point was asked")
 
     monkeypatch.setattr(_start, "_interior_point", unavailable)

@@ -8,14 +8,14 @@ import pytest
 from fedmgda.minnorm import _solve, min_norm
 from fedmgda.minnorm._certificate import gap_of
 from fedmgda.minnorm._polish import polish
-from fedmgda.minnorm._problem import Problem
+from fedmgda.minnorm._problem import GramProblem
 from unit.minnorm._asserts import box
 from unit.minnorm._instances import FAMILIES, instances
 
 
-def problem(name: str, m: int, epsilon: float) -> Problem:
+def problem(name: str, m: int, epsilon: float) -> GramProblem:
     rows = FAMILIES[name](np.random.default_rng(m), m)
-    return Problem.of(rows @ rows.T, None, epsilon)
+    return GramProblem.of(rows @ rows.T, None, epsilon)
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -32,7 +32,7 @@ def test_the_active_set_alone_reaches_the_optimum_from_the_shortest_users(
 
 def test_the_result_is_never_worse_than_the_start() -> None:
     matrix = np.array([[1.0, 2.0, -3.0], [2.0, 1.0, 2.0], [-3.0, 2.0, 1.0]])  # no Gram matrix
-    given = Problem.of(matrix, None, 1.0)
+    given = GramProblem.of(matrix, None, 1.0)
     start = np.array([0.5, 0.0, 0.5])
     before = gap_of(given.gramian @ start, start, given.lower, given.upper)
     for free in (np.zeros(3, dtype=bool), np.ones(3, dtype=bool)):
@@ -46,7 +46,7 @@ def test_without_the_interior_point_the_answer_is_the_same(
 ) -> None:
     expected = [min_norm(case.gramian, case.center, case.epsilon) for case in cases()]
 
-    def only_the_second(given: Problem) -> Any:
+    def only_the_second(given: GramProblem) -> Any:
         lam = given.with_unit_sum(given.lower)
         yield lam, (given.lower < lam) & (lam < given.upper), 4 * len(lam) + 50
 
@@ -62,7 +62,7 @@ def cases() -> Any:
 
 
 def test_the_missing_mass_goes_to_the_smallest_users_within_the_box() -> None:
-    given = Problem.of(np.diag([4.0, 1.0, 9.0]), None, 0.1)
+    given = GramProblem.of(np.diag([4.0, 1.0, 9.0]), None, 0.1)
     lam = given.with_unit_sum(given.lower)
     lower, upper = box(None, 0.1, 3)
     np.testing.assert_allclose(lam, [1 / 3, upper[1], lower[2]], atol=1e-15)

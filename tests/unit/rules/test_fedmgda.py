@@ -1,13 +1,15 @@
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from cohorts import aggregate, cohort_of, cohorts
+from fedmgda import values
 from fedmgda._errors import ZeroUpdateError
 from fedmgda.minnorm import project_onto_box
-from fedmgda.rules import FedAvg, FedMGDA, center_weights
+from fedmgda.rules import Constraint, FedAvg, FedMGDA, _fedmgda, center_weights
 
 normalizations = st.booleans()
 epsilons = st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0])
@@ -153,6 +155,73 @@ def test_a_client_at_rest_changes_nothing_for_the_others(cohort, normalize):
     assert together.dropped == (0,)
     scale = 1.0 if normalize else np.linalg.norm(cohort.updates.rows, axis=1).max()
     np.testing.assert_allclose(together.direction, alone.direction, atol=1e-6 * scale, rtol=0)
+
+
+class TestManyShortUpdates:
+    """More than 64 updates, at least twice as many as they are long: no Gram matrix is formed."""
+
+    @staticmethod
+    def crowd(drift, *, dtype=np.float32):
+        rng = np.random.default_rng(0)
+        rows = (rng.normal(size=(120, 6)) + drift) * np.exp(rng.normal(size=(120, 1)))
+        rows[[5, 70]] = 0.0
+        return cohort_of(rows, num_examples=rng.integers(1, 9, size=120), dtype=dtype)
+
+    @pytest.mark.parametrize("drift", [0.0, 0.5, 3.0])
+    @pytest.mark.parametrize("normalize", [True, False])
+    @pytest.mark.parametrize("epsilon", [0.005, 1.0])
+    def test_the_weights_are_those_from_the_gram_matrix(
+        self, monkeypatch, drift, normalize, epsilon
+    ):
+        cohort = self.crowd(drift)
+        rule = FedMGDA(normalize=normalize, epsilon=epsilon, center="examples")
+        with monkeypatch.context() as forbidden:
+            forbidden.setattr(values.DenseUpdates, "_multiplied", None)
+            found = rule.aggregate(cohort)
+        monkeypatch.setattr(_fedmgda, "short_vectors", lambda _: None)
+        other = rule.aggregate(self.crowd(drift))
+        assert found.dropped == other.dropped == (5, 70)
+        assert found.stalled == other.stalled
+        np.testing.assert_allclose(found.lam, other.lam, atol=1e-6)
+        scale = np.abs(cohort.updates.rows).max()
+        assert found.gap <= 1e-12 * (1.0 if normalize else scale**2)
+
+    def test_a_file_gives_the_bits_of_memory(self, tmp_path):
+        cohort = self.crowd(1.0)
+        filed = values.FileUpdates.write(tmp_path / "rows", cohort.updates.rows, 6)
+        found = FedMGDA().aggregate(replace(cohort, updates=filed))
+        assert found.lam.tolist() == FedMGDA().aggregate(cohort).lam.tolist()
+
+    def test_whoever_gives_only_products_is_asked_for_those(self):
+        cohort = self.crowd(3.0)
+        hidden = OnlyProducts(cohort.updates)
+        found = FedMGDA().aggregate(replace(cohort, updates=hidden))
+        assert hidden.asked
+        np.testing.assert_allclose(found.lam, FedMGDA().aggregate(cohort).lam, atol=1e-9)
+
+    def test_preferences_are_still_solved_with_the_gram_matrix(self):
+        limit = Constraint(coefficients=((3, -1.0),), at_most=-0.1)
+        lam = FedMGDA(constraints=(limit,)).aggregate(self.crowd(3.0)).lam
+        assert lam[3] == pytest.approx(0.1, abs=1e-8)
+
+    @pytest.mark.parametrize(("policy", "stalled"), [("stall", True), ("drop", False)])
+    def test_policies_for_zero_updates_hold(self, policy, stalled):
+        found = FedMGDA(zero_update=policy).aggregate(self.crowd(3.0))
+        assert found.stalled == stalled
+        assert (found.lam[[5, 70]] > 0.0).tolist() == [stalled, stalled]
+        with pytest.raises(ZeroUpdateError, match="client 5, 70"):
+            FedMGDA(zero_update="error").aggregate(self.crowd(3.0))
+
+
+class OnlyProducts:
+    """Updates of which the rows stay where they are."""
+
+    def __init__(self, updates):
+        self._updates, self.asked = updates, False
+
+    def __getattr__(self, name):
+        self.asked |= name == "normalized_gramian"
+        return getattr(self._updates, name)
 
 
 class TestZeroUpdates:

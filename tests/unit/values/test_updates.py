@@ -21,6 +21,7 @@ def assert_same_bits(one, other):
         np.testing.assert_array_equal(mine, theirs)
     np.testing.assert_array_equal(direction, other.combine(np.linspace(-1.0, 2.0, one.num_rows)))
     np.testing.assert_array_equal(one.inner(direction), other.inner(direction))
+    np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     assert one.faults() == other.faults()
 
 
