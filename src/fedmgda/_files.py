@@ -36,6 +36,7 @@ __all__ = [
     "read_part",
     "remove_file",
     "remove_temporary_files",
+    "start_digest",
     "take_lock",
     "truncate_file",
     "write_file",
@@ -157,6 +158,19 @@ def file_digest(path: Path, limit: int | None = None) -> tuple[str, int] | None:
             digest.update(chunk)
             size += len(chunk)
         return digest.hexdigest(), size
+
+
+def start_digest(path: Path, size: int) -> hashlib._Hash:
+    """Return the sha256 of the first `size` bytes of a regular file, to be gone on with.
+
+    Raises:
+        StoreError: If it is no regular file, or cannot be read.
+    """
+    digest = hashlib.sha256()
+    with _refusals(path, "read"), _opened(path, os.O_RDONLY) as descriptor:
+        for chunk in () if descriptor is None else _chunks(descriptor, size):
+            digest.update(chunk)
+    return digest
 
 
 def truncate_file(path: Path, size: int) -> None:

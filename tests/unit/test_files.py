@@ -1,6 +1,7 @@
 """The one way to write and to read: whole or not at all, no links, no devices, no surprises."""
 
 import errno
+import hashlib
 import os
 import stat
 import subprocess
@@ -23,10 +24,21 @@ from fedmgda._files import (
     read_part,
     remove_file,
     remove_temporary_files,
+    start_digest,
     take_lock,
     truncate_file,
     write_file,
 )
+
+
+@given(st.binary(max_size=60), st.integers(0, 80), st.binary(max_size=5))
+def test_a_digest_can_be_gone_on_with(tmp_path_factory, content, size, more):
+    path = tmp_path_factory.mktemp("digest") / "file"
+    path.write_bytes(content)
+    digest = start_digest(path, size)
+    digest.update(more)
+    assert digest.hexdigest() == hashlib.sha256(content[:size] + more).hexdigest()
+    assert start_digest(path.with_name("none"), size).hexdigest() == hashlib.sha256().hexdigest()
 
 
 def lines(path, longest=100):

@@ -121,7 +121,7 @@ class _Alone:
         state, problems = latest_checkpoint(self._folder.checkpoints, self._tag)
         if state is not None:
             with going_on(self._folder):
-                records.rewind(0, [0])
+                records.rewind(0, [0], state.records)
             before = open_run(self._folder.path).evaluations[0]
             told = tuple(_of_client(state, client) for client in range(state.round_num))
             return state.params, before, told, tuple(problems)
@@ -214,7 +214,12 @@ class _Alone:
             for client, arrays in enumerate(self._told)
             for name, array in arrays.items()
         }
-        state = ServerState(round_num=len(self._told), params=self._params, rule_state=told)
+        state = ServerState(
+            round_num=len(self._told),
+            params=self._params,
+            rule_state=told,
+            records=self._folder.records.digests(),
+        )
         save_checkpoint(state, self._folder.checkpoints, self._tag)
         self._saved_at = time.monotonic()
 

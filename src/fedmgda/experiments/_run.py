@@ -257,7 +257,8 @@ class _Run:
         if server is not None:
             done = range(server.round_num + 1)
             with going_on(self._folder):
-                records.rewind(server.round_num, [r for r in done if self._is_due(r)])
+                due = [r for r in done if self._is_due(r)]
+                records.rewind(server.round_num, due, server.records)
             return server, open_run(self._folder.path).evaluations[-1], tuple(problems)
         server = initial_state(
             self._federation, start_params(self._folder, self._spec, self._clients)
@@ -330,7 +331,11 @@ class _Run:
     def _selecting(
         self, server: ServerState, best: Selected | None, row: EvaluationRow | None
     ) -> ServerState:
-        return replace(server, selected=select_model(best, server, row, self._spec.evaluation))
+        return replace(
+            server,
+            selected=select_model(best, server, row, self._spec.evaluation),
+            records=self._folder.records.digests(),
+        )
 
     def _evaluated(
         self, model: Vector, split: Split = "test", *, predictions: bool = False

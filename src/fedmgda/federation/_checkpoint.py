@@ -30,6 +30,7 @@ __all__ = ["latest_checkpoint", "load_checkpoint", "save_checkpoint"]
 
 _KEPT = 2  # checkpoints on disk: if the newest is damaged the one before it still stands
 _SELECTION = ("selected_round", "selected_score", "selected_since")
+_RECORD = "sha256 of "
 _MAX_BYTES = 1 << 34  # refuse to read more than 16 GiB: no model here is near it
 
 
@@ -62,6 +63,7 @@ def save_checkpoint(server: ServerState, folder: Path, tag: str = "") -> Path:
     } | _selection_facts(server.selected)
     if server.held_rounds:
         facts["held_rounds"] = str(server.held_rounds)
+    facts |= {f"{_RECORD}{name}": digest for name, digest in server.records.items()}
     content = _safetensors().save(arrays, metadata=facts | {"sha256": _digest(arrays, facts)})
     path = folder / f"round-{server.round_num:08d}.safetensors"
     write_file(path, content)
@@ -104,6 +106,11 @@ def _parse(content: bytes, library: Any, tag: str) -> ServerState:
         rule_state={name.removeprefix("rule."): array for name, array in arrays.items()},
         failed_rounds=int(facts["failed_rounds"]),
         held_rounds=int(facts.get("held_rounds", "0")),
+        records={
+            name.removeprefix(_RECORD): digest
+            for name, digest in facts.items()
+            if name.startswith(_RECORD)
+        },
     )
 
 

@@ -29,6 +29,7 @@ class ServerState:
         failed_rounds: How many rounds in a row, up to now, had no usable update.
         selected: The best model so far, where the caller selects one; no round reads it.
         held_rounds: How many rounds in a row, up to now, were held; failed ones do not count.
+        records: The digests of what the caller has written up to now, by file; no round reads it.
     """
 
     round_num: int
@@ -38,6 +39,7 @@ class ServerState:
     failed_rounds: int = 0
     selected: Selected | None = None
     held_rounds: int = 0
+    records: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def model(self) -> Vector:

@@ -4,12 +4,14 @@ import csv
 import hashlib
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fedmgda._errors import FederationStalledError, StoreError
 from fedmgda.experiments import RunFolder, execute, open_run
+from fedmgda.federation import latest_checkpoint, save_checkpoint
 from runs import carry_on, copy_of, finished_run, results, small_spec, stopped_run
 
 
@@ -248,8 +250,46 @@ def test_matrices_behind_the_checkpoint_are_cut_off(finished, tmp_path, after, l
 def test_matrices_that_are_missing_are_noticed_on_a_resume(tmp_path):
     stopped_run(tmp_path)
     (tmp_path / "gram.bin").unlink()
-    with pytest.raises(StoreError, match=r"gram\.bin has 0 bytes, fewer than the 96"):
+    with pytest.raises(StoreError, match=r"gram\.bin is not what a run leaves after round 3"):
         carry_on(tmp_path)
+
+
+LAST = {
+    "rounds.jsonl": lambda content: content[::-1].replace(b"0", b"1", 1)[::-1],
+    "evaluations.jsonl": lambda content: content.replace(b"num_users", b"num_uzers"),
+    "gram.bin": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+}
+
+
+@pytest.mark.parametrize("name", LAST)
+@pytest.mark.parametrize("table", [{}, {"server": {"protect": True}}], ids=["plain", "protected"])
+def test_an_edit_that_no_later_line_covers_is_noticed_on_a_resume(tmp_path, name, table):
+    stopped_run(tmp_path, **table)
+    before = {file: (tmp_path / file).read_bytes() for file in LAST}
+    *rest, last = before[name].splitlines(keepends=True) if name != "gram.bin" else [before[name]]
+    (tmp_path / name).write_bytes(b"".join(rest) + LAST[name](last))
+    changed = {file: (tmp_path / file).read_bytes() for file in LAST}
+    assert changed != before
+    with pytest.raises(StoreError, match=f"{re.escape(name)} is not what a run leaves after roun"):
+        carry_on(tmp_path)
+    assert {file: (tmp_path / file).read_bytes() for file in LAST} == changed
+
+
+def test_an_edit_of_the_evaluation_of_a_baseline_is_noticed_on_a_resume(tmp_path):
+    stopped_run(tmp_path, after=2, baseline="alone")
+    path = tmp_path / "evaluations.jsonl"
+    path.write_bytes(LAST[path.name](path.read_bytes()))
+    with pytest.raises(StoreError, match=r"evaluations\.jsonl is not what a run leaves"):
+        carry_on(tmp_path)
+
+
+def test_a_checkpoint_that_knows_nothing_of_records_is_gone_on_with(finished, tmp_path):
+    folder = stopped_run(tmp_path / "run")
+    server, _ = latest_checkpoint(folder.checkpoints, folder.tag)
+    assert server.records.keys() == LAST.keys()
+    save_checkpoint(replace(server, records={}), folder.checkpoints, folder.tag)
+    carry_on(folder.path)
+    assert results(folder.path) == results(finished)
 
 
 def test_a_folder_of_a_later_format_is_refused(finished, tmp_path):

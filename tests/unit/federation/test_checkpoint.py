@@ -30,6 +30,12 @@ def test_a_state_comes_back_to_the_bit(tmp_path, changes):
         np.testing.assert_array_equal(array, saved.rule_state[name])
 
 
+def test_what_was_written_beside_it_is_remembered_by_its_digests(tmp_path):
+    digests = {"rounds.jsonl": "0" * 64, "gram.bin": "f" * 64}
+    assert load_checkpoint(save_checkpoint(state(records=digests), tmp_path)).records == digests
+    assert load_checkpoint(save_checkpoint(state(8), tmp_path)).records == {}
+
+
 def test_a_loaded_state_can_be_worked_with(tmp_path):
     loaded = load_checkpoint(save_checkpoint(state(), tmp_path))
     (loaded.params + 1).sum()
