@@ -11,7 +11,7 @@
 """
 
 from fedmgda.minnorm._blocks import float64_blocks
-from fedmgda.minnorm._certificate import duality_gap, duality_gap_of_rows
+from fedmgda.minnorm._certificate import duality_gap, duality_gap_of_rows, slope_gap
 from fedmgda.minnorm._cone import nearest_in_cone
 from fedmgda.minnorm._cone_certificate import ConeCertificate, cone_certificate
 from fedmgda.minnorm._cone_problem import ConeSolution
@@ -45,5 +45,6 @@ __all__ = [
     "project_onto_box",
     "project_onto_simplex",
     "row_norms",
+    "slope_gap",
     "weighted_sum",
 ]

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda.minnorm._problem import GramProblem
+from fedmgda.minnorm._problem import GramProblem, box_bounds
 from fedmgda.minnorm._row_problem import RowProblem
 
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
     from fedmgda.minnorm._problem import Problem
 
-__all__ = ["duality_gap", "duality_gap_of_rows", "gap_of", "price_of"]
+__all__ = ["duality_gap", "duality_gap_of_rows", "gap_of", "price_of", "slope_gap"]
 
 FEASIBILITY_TOLERANCE = 1e-8
 
@@ -61,12 +61,33 @@ def duality_gap_of_rows(
     return _gap(RowProblem.of(rows, center, epsilon), lam)
 
 
-def _gap(problem: Problem, lam: Vector) -> float:
-    lam = np.asarray(lam, dtype=np.float64)
-    outside = np.maximum(problem.lower - lam, lam - problem.upper).max()
+def slope_gap(slope: Vector, lam: Vector, center: Vector, epsilon: float = 1.0) -> float:
+    """Return the duality gap of weights of which only the slope s = Kλ is known.
+
+    Args:
+        slope: Of shape `(m,)`: ⟨g_i, d⟩ for the direction d of λ.
+        lam: Of shape `(m,)`, feasible weights.
+        center: Of shape `(m,)`, λ0 in the simplex.
+        epsilon: Half the width of the box, in [0, 1].
+
+    >>> slope_gap(np.array([0.75, 0.25]), np.array([0.75, 0.25]), np.array([0.5, 0.5]))
+    0.375
+    """
+    _, lower, upper = box_bounds(center, epsilon, len(slope))
+    _check_feasible(lam, lower, upper)
+    return gap_of(slope, lam, lower, upper)
+
+
+def _check_feasible(lam: Vector, lower: Vector, upper: Vector) -> None:
+    outside = np.maximum(lower - lam, lam - upper).max()
     outside = max(float(outside), abs(float(lam.sum()) - 1.0))
     if not outside <= FEASIBILITY_TOLERANCE:
         raise ValueError(f"lam must be feasible for this center and epsilon, is {outside} outside.")
+
+
+def _gap(problem: Problem, lam: Vector) -> float:
+    lam = np.asarray(lam, dtype=np.float64)
+    _check_feasible(lam, problem.lower, problem.upper)
     gap = gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     return float(np.ldexp(gap, problem.exponent))
 

@@ -6,6 +6,7 @@ direction, the weights λ, and for every client the inner product that tells whe
 """
 
 from fedmgda.rules._afl import AFL
+from fedmgda.rules._again import weigh_again
 from fedmgda.rules._center import Center, Constraint, center_weights
 from fedmgda.rules._fedavg import FedAvg
 from fedmgda.rules._fedmgda import FedMGDA
@@ -28,4 +29,5 @@ __all__ = [
     "ZeroUpdate",
     "center_weights",
     "make_rule",
+    "weigh_again",
 ]

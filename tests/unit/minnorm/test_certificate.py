@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from fedmgda.minnorm import duality_gap, min_norm, project_onto_box
+from fedmgda.minnorm import duality_gap, min_norm, project_onto_box, slope_gap
 from unit.minnorm._asserts import box, linear_minimum
 
 SEEDS = st.integers(0, 2**32)
@@ -20,6 +20,19 @@ def test_the_gap_is_the_value_of_the_linear_program(seed: int, m: int, epsilon: 
     plain = lam @ slope - linear_minimum(slope, lower, upper)
     gap = duality_gap(matrix @ matrix.T, lam, center, epsilon)
     np.testing.assert_allclose(gap, plain, rtol=1e-9, atol=1e-12)
+
+
+@given(SEEDS, st.integers(1, 15), st.sampled_from([0.01, 0.2, 0.5, 1.0]))
+def test_the_slope_alone_tells_the_gap(seed: int, m: int, epsilon: float) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, center = rng.normal(size=(m, 4)), rng.dirichlet(np.ones(m))
+    lam = project_onto_box(rng.dirichlet(np.ones(m)), *box(center, epsilon, m))
+    gramian = matrix @ matrix.T
+    expected = duality_gap(gramian, lam, center, epsilon)
+    found = slope_gap(gramian @ lam, lam, center, epsilon)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    with pytest.raises(ValueError, match="lam must be feasible"):
+        slope_gap(gramian @ lam, lam + 0.1, center, epsilon)
 
 
 @given(SEEDS, st.integers(2, 15), st.sampled_from([0.01, 0.2, 0.5, 1.0]))
