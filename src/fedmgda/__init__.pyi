@@ -29,8 +29,10 @@ from fedmgda.data import (
     shard_partition as shard_partition,
 )
 from fedmgda.experiments import (
+    Audit as Audit,
     ClientResult as ClientResult,
     EvaluationRow as EvaluationRow,
+    Finding as Finding,
     History as History,
     RoundRow as RoundRow,
     Run as Run,
@@ -38,6 +40,7 @@ from fedmgda.experiments import (
     Training as Training,
     open_run as open_run,
     train as train,
+    verify as verify,
 )
 from fedmgda.federation import (
     Constant as Constant,

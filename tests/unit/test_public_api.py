@@ -10,15 +10,15 @@ import pytest
 import fedmgda
 
 PUBLIC = """
-AFL Aggregate Annealed Attack ClientPool ClientResult Clients Cohort ConeSolution Constant
+AFL Aggregate Annealed Attack Audit ClientPool ClientResult Clients Cohort ConeSolution Constant
 Constraint DataError DenseUpdates Evaluation EvaluationRow Failure Fairness FedAvg FedMGDA
-FederatedData Federation FederationStalledError FedmgdaError FileUpdates Harmonic History
+FederatedData Federation FederationStalledError FedmgdaError FileUpdates Finding Harmonic History
 LocalTraining LockedError MedianNorm MinNormSolution MissingDependencyError PaperDecay QFedAvg
 RoundRecord RoundRow Rule Run ServerState SpecError StoreError Summary Training UniformSampler
-Updates Weighing ZeroUpdateError __version__ aggregate dirichlet_partition fairness federate gramian
-iid_partition improved_participants initial_state label_quantity_partition make_rule min_norm
-min_norm_constrained natural_partition nearest_in_cone open_run pareto_residual
-quantity_skew_partition run_round shard_partition simulate train under_attack
+Updates Weighing ZeroUpdateError __version__ aggregate dirichlet_partition fairness federate
+gramian iid_partition improved_participants initial_state label_quantity_partition make_rule
+min_norm min_norm_constrained natural_partition nearest_in_cone open_run pareto_residual
+quantity_skew_partition run_round shard_partition simulate train under_attack verify
 """
 
 

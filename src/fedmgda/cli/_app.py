@@ -25,6 +25,7 @@ from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._run_compare import chosen_seeds, run_compared
 from fedmgda.cli._screen import print_screen
 from fedmgda.cli._tables import rows_table
+from fedmgda.cli._verify import verify
 from fedmgda.experiments import (
     Collection,
     Interrupted,
@@ -63,6 +64,7 @@ app.command()(init)
 app.command()(predict)
 app.command()(reproduce)
 app.command()(compare)
+app.command()(verify)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
 Overrides = Annotated[

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments import ClientLine, Run
 
-__all__ = ["print_screen", "screen"]
+__all__ = ["height", "print_screen", "screen", "wrapped"]
 
 _LINES = 24  # of the smallest terminal that everything must fit
 _WORST = 10  # clients that are shown
@@ -58,7 +58,7 @@ def screen(run: Run, console: Console) -> list[RenderableType]:
         clients = _worst_table(worst)
         return [title, clients, summary, *measured, *sentences, where, headline]
 
-    while _height(parts(), console) > _LINES and (len(sentences) > needed or len(worst) > 1):
+    while height(parts(), console) > _LINES and (len(sentences) > needed or len(worst) > 1):
         # The least important goes first: a sentence, then, for a folder with a long name, a client.
         (sentences if len(sentences) > needed else worst).pop()
     return parts()
@@ -69,7 +69,8 @@ def _where(run: Run, left_out: int) -> str:
     return f"Everything about the run is in {run.path}; clients.csv has every client{more}."
 
 
-def _height(parts: list[RenderableType], console: Console) -> int:
+def height(parts: list[RenderableType], console: Console) -> int:
+    """Return how many lines some parts take."""
     return sum(len(console.render_lines(part)) for part in parts)
 
 

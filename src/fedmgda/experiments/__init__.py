@@ -1,5 +1,6 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
+from fedmgda.experiments._audit import Audit, Finding
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
@@ -23,7 +24,7 @@ from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
-from fedmgda.experiments._reader import Run, RunState, open_run, run_folders
+from fedmgda.experiments._reader import Run, RunState, holds_run, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._rows import (
     ClassResult,
@@ -50,11 +51,13 @@ from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._verdict import Stalls, Verdict
+from fedmgda.experiments._verify import verify
 from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
     "Against",
+    "Audit",
     "ClassResult",
     "ClientGain",
     "ClientLine",
@@ -63,6 +66,7 @@ __all__ = [
     "Comparison",
     "Environment",
     "EvaluationRow",
+    "Finding",
     "Gram",
     "GroupSummary",
     "History",
@@ -97,6 +101,7 @@ __all__ = [
     "comparison_csv",
     "demo_table",
     "execute",
+    "holds_run",
     "inert_decay",
     "is_comparison_csv",
     "is_file_of_run",
@@ -119,6 +124,7 @@ __all__ = [
     "to_table",
     "to_toml",
     "train",
+    "verify",
     "with_overrides",
     "worst_clients",
 ]

@@ -30,13 +30,14 @@ from fedmgda.models import MODELS
 from fedmgda.rules import Rule, make_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from torch import nn
 
     from fedmgda._types import Vector
     from fedmgda.clients import ClientPool, LocalTraining
     from fedmgda.data import FederatedData
+    from fedmgda.experiments._rule_options import KnownClients
     from fedmgda.experiments._spec import AttackSpec, ClientsSpec, ServerSpec, Spec
     from fedmgda.values import Annealed, Clients
 
@@ -47,6 +48,8 @@ __all__ = [
     "build_pool",
     "build_protection",
     "build_rule",
+    "build_sampler",
+    "build_schedule",
     "build_training",
     "check_fit",
     "fresh_module",
@@ -172,7 +175,7 @@ def build_attack(spec: AttackSpec) -> Attack | None:
     return kind(clients=clients, **{k: v for k, v in options.items() if v is not None})
 
 
-def build_rule(spec: Spec, clients: Clients | None = None) -> Rule:
+def build_rule(spec: Spec, clients: KnownClients | None = None) -> Rule:
     """Return the rule with the options the spec gives.
 
     Args:
@@ -214,21 +217,14 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
     The server meets what the clients say; what is true, only `clients` themselves know.
     """
     attack, num_clients = build_attack(spec.attack), clients.num_clients
-    per_round = clients_per_round(spec, num_clients)
-    # As many always-on clients as take part: nobody else is ever drawn.
-    always_on = known_ids(spec.clients.only) or (
-        attack.clients if attack and spec.attack.always_on else ()
-    )
     protection = build_protection(spec.server)
     met = ClientsUnderAttack(clients, attack, spec.seed) if attack else clients
     return Federation(
         train_cohort=partial(met.train_cohort, gradients=protection is not None),
         rule=rule or build_rule(spec, clients),
-        sampler=UniformSampler(
-            num_clients=num_clients, per_round=per_round, always_on=tuple(always_on)
-        ),
+        sampler=build_sampler(spec, num_clients, attack.clients if attack else ()),
         num_clients=num_clients,
-        schedule=_schedule(spec.server, spec.rounds),
+        schedule=build_schedule(spec),
         seed=spec.seed,
         num_buffers=clients.num_buffers,
         max_failed_rounds=spec.engine.max_failed_rounds,
@@ -245,11 +241,21 @@ def build_protection(spec: ServerSpec) -> Protection | None:
     return Protection(**asdict(spec.protect))
 
 
-def _schedule(spec: ServerSpec, rounds: int) -> Schedule:
-    match spec.schedule:
+def build_sampler(spec: Spec, num_clients: int, attackers: Sequence[int]) -> UniformSampler:
+    """Return who takes part in a round, a function of the seed and the round."""
+    per_round = clients_per_round(spec, num_clients)
+    # As many always-on clients as take part: nobody else is ever drawn.
+    always_on = known_ids(spec.clients.only) or (attackers if spec.attack.always_on else ())
+    return UniformSampler(num_clients=num_clients, per_round=per_round, always_on=tuple(always_on))
+
+
+def build_schedule(spec: Spec) -> Schedule:
+    """Return the server's step, a function of the round and of what came back."""
+    server = spec.server
+    match server.schedule:
         case "decay" | None:
-            return PaperDecay(server_lr=spec.lr, decay=spec.decay, num_rounds=rounds)
+            return PaperDecay(server_lr=server.lr, decay=server.decay, num_rounds=spec.rounds)
         case "harmonic":
-            return Harmonic(curvature=spec.curvature or 1.0)
+            return Harmonic(curvature=server.curvature or 1.0)
         case "median-norm":
-            return MedianNorm(server_lr=spec.lr)
+            return MedianNorm(server_lr=server.lr)

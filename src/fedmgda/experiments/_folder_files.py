@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 __all__ = [
+    "CHECKPOINTS",
     "CLIENTS",
     "DONE",
     "ENCODER",
@@ -42,6 +43,7 @@ T = TypeVar("T")
 SPEC, ENVIRONMENT, PARTITION = "spec.toml", "environment.json", "partition.npz"
 MODEL, ENCODER, PREDICTIONS = "model.safetensors", "encoder.json", "predictions.npz"
 CLIENTS, SUMMARY, DONE, LOCK = "clients.csv", "summary.json", "DONE", "lock"
+CHECKPOINTS = "checkpoints"
 RESULTS = (
     PARTITION, ROUNDS, GRAM, EVALUATIONS, MODEL, ENCODER, PREDICTIONS, CLIENTS, SUMMARY,
 )  # fmt: skip

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["cone_gram_bytes", "gram_bytes", "gram_place", "gram_size", "read_gram"]
 
 _MOST = 64  # columns that are kept of a matrix
-_MOST_IN_A_STALL = 512  # of a whole one, in the few stalled rounds that keep it
+_MOST_IN_A_STALL = 512  # of a whole one, in the few stalled rounds that keep it; never more
 _NUMBER = np.dtype("<f8")
 
 
@@ -74,7 +74,7 @@ def read_gram(content: bytes, place: GramPlace, lam: Vector | None) -> Gram:
     Raises:
         ValueError: If they are not those that were written there.
     """
-    whole = place.columns == place.rows
+    whole = place.columns == place.rows <= _MOST_IN_A_STALL
     columns = np.arange(place.rows) if whole else _columns(place.rows, lam)
     if columns is None or place.columns != len(columns):
         raise ValueError("it has other columns than the line of the round says")

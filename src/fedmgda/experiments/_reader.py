@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments._rows import ClientResult, Gram, GramPlace, RowPredictions, TimingRow
     from fedmgda.experiments._verdict import Verdict
 
-__all__ = ["OTHER_DATA", "Run", "RunState", "open_run", "run_folders"]
+__all__ = ["OTHER_DATA", "Run", "RunState", "holds_run", "num_buffers", "open_run", "run_folders"]
 
 T = TypeVar("T")
 RunState: TypeAlias = Literal["finished", "running", "stopped", "not begun"]
@@ -94,6 +94,11 @@ def open_run(path: Path | str) -> Run:
         SpecError: If its spec is damaged.
     """
     return Run(Path(path))
+
+
+def holds_run(path: Path) -> bool:
+    """Tell whether a folder is that of a run: whatever is called its spec is there."""
+    return is_there(path / SPEC)
 
 
 def run_folders(path: Path) -> list[Path]:
@@ -249,7 +254,7 @@ class Run:
                 target_sums=self.target_sums,
                 names=named or None,
                 class_names=self.class_names,
-                num_buffers=_num_buffers(self.model_arrays()) if one_model else 0,
+                num_buffers=num_buffers(self.model_arrays()) if one_model else 0,
             )
         )
 
@@ -401,7 +406,8 @@ class Run:
         return parse_file(self.path, name, read, self._digests.get(name))
 
 
-def _num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
+def num_buffers(arrays: Mapping[str, NDArray[Any]]) -> int:
+    """Return how many numbers of a model are running statistics."""
     running = ("running_mean", "running_var")  # what batch norm calls them
     return sum(array.size for name, array in arrays.items() if name.endswith(running))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from fedmgda._entry import is_entry
 from fedmgda._errors import SpecError
@@ -15,9 +15,20 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedmgda.experiments._spec import ConstraintSpec, RuleSpec, Spec
-    from fedmgda.values import Clients
 
-__all__ = ["resolve_rule", "rule_options"]
+__all__ = ["KnownClients", "resolve_rule", "rule_options"]
+
+
+class KnownClients(Protocol):
+    """Who there is: how many, and what they are called, where they have names."""
+
+    @property
+    def num_clients(self) -> int:
+        """n; ids go from 0 to n - 1."""
+
+    @property
+    def client_names(self) -> tuple[str, ...] | None:
+        """By their ids."""
 
 
 def resolve_rule(rule: RuleSpec) -> RuleSpec:
@@ -41,7 +52,7 @@ def resolve_rule(rule: RuleSpec) -> RuleSpec:
     return replace(rule, **defaults)
 
 
-def rule_options(spec: Spec, clients: Clients | None = None) -> dict[str, Any]:
+def rule_options(spec: Spec, clients: KnownClients | None = None) -> dict[str, Any]:
     """Return the options of a rule of ours.
 
     Args:
@@ -68,7 +79,7 @@ def rule_options(spec: Spec, clients: Clients | None = None) -> dict[str, Any]:
 
 
 def _center(
-    shares: Mapping[str, Any] | tuple[float, ...], clients: Clients | None
+    shares: Mapping[str, Any] | tuple[float, ...], clients: KnownClients | None
 ) -> tuple[float, ...]:
     if isinstance(shares, tuple):
         if clients is not None and len(shares) != clients.num_clients:
@@ -90,7 +101,7 @@ def _center(
     return tuple(by_id[client] for client in range(clients.num_clients))
 
 
-def _constraint(spec: ConstraintSpec, clients: Clients | None) -> Constraint:
+def _constraint(spec: ConstraintSpec, clients: KnownClients | None) -> Constraint:
     if (spec.at_most is None) == (spec.at_least is None):
         raise SpecError("Each of rule.constraints needs at_most or at_least, and not both.")
     shares: Mapping[Any, Any] = (

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["Settled", "is_settled", "settle", "settle_all"]
+__all__ = ["Settled", "is_settled", "settle", "settle_all", "with_participants"]
 
 
 @final
@@ -110,14 +110,19 @@ def _same_data(spec: Spec, other: Spec) -> bool:
     return keys[0] == keys[1]
 
 
+def with_participants(spec: Spec, num_clients: int) -> Spec:
+    """Say how many take part in a round, where a spec leaves that to the number of clients."""
+    if not _open_participation(spec):
+        return spec
+    most = find_dataset(spec.data.name or "").most_per_round or num_clients
+    return replace(spec, clients=replace(spec.clients, per_round=min(most, num_clients)))
+
+
 def _with(spec: Spec, found: _Measured) -> Spec:
-    clients = spec.clients
-    if _open_participation(spec):
-        most = find_dataset(spec.data.name or "").most_per_round or found.num_clients
-        clients = replace(clients, per_round=min(most, found.num_clients))
-    if clients.client_lr == "auto":
-        clients = replace(clients, client_lr=_client_lr(spec, found))
-    return replace(spec, clients=clients)
+    spec = with_participants(spec, found.num_clients)
+    if spec.clients.client_lr != "auto":
+        return spec
+    return replace(spec, clients=replace(spec.clients, client_lr=_client_lr(spec, found)))
 
 
 def _client_lr(spec: Spec, found: _Measured) -> float:

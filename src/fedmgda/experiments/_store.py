@@ -38,6 +38,7 @@ from fedmgda._files import (
 )
 from fedmgda.experiments._environment import FORMAT, environment
 from fedmgda.experiments._folder_files import (
+    CHECKPOINTS,
     DONE,
     ENVIRONMENT,
     LOCK,
@@ -119,7 +120,7 @@ class RunFolder:
     @property
     def checkpoints(self) -> Path:
         """The folder of the server states."""
-        return self.path / "checkpoints"
+        return self.path / CHECKPOINTS
 
     @property
     def done(self) -> bool:

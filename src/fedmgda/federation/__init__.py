@@ -6,7 +6,14 @@ runs in milliseconds on quadratics as well as over processes or a network.
 
 from fedmgda.federation._checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
 from fedmgda.federation._gate import Reply, admit, collect
-from fedmgda.federation._protect import Protected, Protection, TrainingLosses
+from fedmgda.federation._protect import (
+    NO_SLOPE,
+    STATIONARY,
+    Protected,
+    Protection,
+    TrainingLosses,
+    margin_of,
+)
 from fedmgda.federation._round import (
     Federation,
     initial_state,
@@ -19,6 +26,8 @@ from fedmgda.federation._selection import Measure, Selected, select, selected_ro
 from fedmgda.federation._state import RoundRecord, ServerState
 
 __all__ = [
+    "NO_SLOPE",
+    "STATIONARY",
     "Constant",
     "Federation",
     "Harmonic",
@@ -41,6 +50,7 @@ __all__ = [
     "initial_state",
     "latest_checkpoint",
     "load_checkpoint",
+    "margin_of",
     "run_round",
     "save_checkpoint",
     "select",

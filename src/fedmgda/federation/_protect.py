@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from fedmgda.minnorm import ConeSolution, MinNormSolution
     from fedmgda.values import Cohort, Updates
 
-__all__ = ["Protected", "Protection", "TrainingLosses", "protect"]
+__all__ = [
+    "NO_SLOPE", "STATIONARY", "Protected", "Protection", "TrainingLosses", "margin_of", "protect",
+]  # fmt: skip
 
 NO_SLOPE = 1e-12
 """A gradient no longer than this has no direction, and gives no row of the cone."""
@@ -285,9 +287,18 @@ def _cone(kappa: float, slopes: _Slopes, inside: NDArray[np.bool_]) -> _Aim:
         return _Aim(inside, None, 0.0, None)
     gramian = slopes.gramian[np.ix_(inside, inside)]
     omega = min_norm(gramian)
-    margin = min(kappa * omega.norm, WIDEST_MARGIN) if omega.norm > STATIONARY else 0.0
+    margin = margin_of(omega.norm, kappa)
     cone = nearest_in_cone(gramian, slopes.inner[inside], margin * slopes.step_norm)
     return _Aim(inside, omega, margin, cone)
+
+
+def margin_of(omega: float, kappa: float) -> float:
+    """Return how far inside the cone a step must lie, over its length: 0 if ω is nothing.
+
+    >>> margin_of(0.1, 0.5), margin_of(0.9, 1.0), margin_of(1e-9, 1.0)
+    (0.05, 0.3, 0.0)
+    """
+    return min(kappa * omega, WIDEST_MARGIN) if omega > STATIONARY else 0.0
 
 
 def _turn(gradients: Updates, norms: Vector, multipliers: Vector) -> Vector:

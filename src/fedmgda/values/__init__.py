@@ -19,7 +19,7 @@ from fedmgda.values._clients import (
     named_arrays,
 )
 from fedmgda.values._cohort import Cohort, Failure, TrainCohort
-from fedmgda.values._evidence import NO_DIRECTION, is_no_direction
+from fedmgda.values._evidence import NO_DIRECTION, is_no_direction, rounding_of_products
 from fedmgda.values._file import FileUpdates
 from fedmgda.values._updates import DenseUpdates, Updates, short_vectors
 from fedmgda.values._wrapped_clients import WrappedClients
@@ -45,6 +45,7 @@ __all__ = [
     "flat_vector",
     "is_no_direction",
     "named_arrays",
+    "rounding_of_products",
     "short_vectors",
     "value_at",
 ]
