@@ -92,6 +92,19 @@ def test_a_stationary_cohort_is_held_with_a_proof():
     assert (states[1].held_rounds, states[1].failed_rounds, record.failed) == (1, 0, None)
 
 
+@pytest.mark.parametrize(("start", "held"), [(0.0, True), (9.0, False)])
+def test_a_crowd_is_judged_by_its_gradients_themselves(start, held):
+    anchors = np.random.default_rng(1).normal(size=(120, 3))
+    federation = Quadratics(anchors).protected(FedAvg())
+    _, (record,) = run(federation, np.full(3, start, np.float32), 1)
+    protected, gradients = record.protected, record.cohort.gradients.rows.astype(np.float64)
+    assert protected.held == held
+    direction = protected.omega_lam @ (gradients / protected.gradient_norms[:, None])
+    assert np.linalg.norm(direction) == pytest.approx(protected.omega, rel=1e-9, abs=1e-14)
+    assert protected.omega <= 1e-13 if held else protected.omega > 0.5
+    assert protected.omega_gap <= 1e-13
+
+
 def test_a_round_that_is_held_lets_the_rule_remember():
     rule = AFL(gamma_w=0.1, gamma_lambda=0.5, average_iterates=False)
     federation = Quadratics(np.array([[1.0, 0.0], [-2.0, 0.0]])).protected(rule)
