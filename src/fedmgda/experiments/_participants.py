@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fedmgda._errors import SpecError
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._defaults import default_clients
+from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.federation import cohort_size
 
 if TYPE_CHECKING:
@@ -59,7 +60,16 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
         )
     if len(attackers) >= num_clients:
         raise SpecError("attack.clients leaves no honest client; name fewer.")
+    _check_allow(spec.server.protect, per_round)
     return per_round
+
+
+def _check_allow(protect: ProtectSpec | bool | None, per_round: int) -> None:
+    if isinstance(protect, ProtectSpec) and protect.allow >= per_round:
+        raise SpecError(
+            f"server.protect.allow = {protect.allow} protects nobody, as {per_round} take part in "
+            "a round; allow fewer, or set server.protect to false."
+        )
 
 
 def _check_only(clients: ClientsSpec) -> None:
