@@ -36,10 +36,11 @@ format: $(VENV)/.dev  ## format the code and apply safe lint fixes
 	$(BIN)/ruff check --quiet --fix .
 	$(BIN)/ruff format --quiet .
 
-bench: $(VENV)/.dev  ## measure beside the peers (20 minutes), write benchmarks/results and docs/performance.md
+bench: $(VENV)/.dev  ## measure beside the peers (half an hour), write benchmarks/results and docs/performance.md
 	$(BIN)/python benchmarks/install_peers.py
 	$(BIN)/python benchmarks/bench_w1.py
 	$(BIN)/python benchmarks/bench_local.py
+	$(BIN)/python benchmarks/bench_protected.py
 	solvers=.bench/solvers; test -f $$solvers/installed.json || solvers=$(VENV); \
 		PYTHONPATH=src $$solvers/bin/python benchmarks/bench_minnorm.py
 	$(BIN)/python benchmarks/bench_aggregation.py

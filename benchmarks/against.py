@@ -6,15 +6,14 @@ git worktree add ../old COMMIT; python benchmarks/against.py ../old
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from _measure import ROOT, machine, text_table, write_result
+from _turns import Rounds, in_turns, interval
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,56 +22,17 @@ WORKS = {"w1-compiled": 4, "w1-torch": 2, "w2": 8}
 """The works, and how many rounds of each make a block."""
 
 
-class Checkout:
-    """A process that does rounds with the library of a checkout."""
-
-    def __init__(self, path: Path, work: str) -> None:
-        script = ROOT / "benchmarks" / "_rounds.py"
-        self._process = subprocess.Popen(
-            [sys.executable, str(script), work],
-            env={**os.environ, "PYTHONPATH": str(path / "src"), "OMP_NUM_THREADS": "1"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def seconds(self, rounds: int) -> float:
-        """Return the CPU seconds of some rounds."""
-        told, asked = self._process.stdout, self._process.stdin
-        if told is None or asked is None:
-            raise RuntimeError("the process has no pipes")
-        asked.write(f"{rounds}\n")
-        asked.flush()
-        return float(told.readline())
-
-    def end(self) -> None:
-        """End the process."""
-        self._process.communicate(timeout=60)
-
-
 def ratios(old: Path, work: str, blocks: int) -> NDArray[np.float64]:
-    """Return for each block the CPU time of this checkout over that of the other.
-
-    Who begins changes from block to block, so that no one always meets a warmer machine.
-    """
-    rounds, found = WORKS[work], []
-    pair = [Checkout(old, work), Checkout(ROOT, work)]
-    for one in pair:
-        one.seconds(rounds)
-    for block in range(blocks):
-        order = pair if block % 2 else pair[::-1]
-        seconds = {id(one): one.seconds(rounds) for one in order}
-        found.append(seconds[id(pair[1])] / seconds[id(pair[0])])
-    for one in pair:
-        one.end()
-    return np.array(found)
+    """Return for each block the CPU time of this checkout over that of the other."""
+    command = ("_rounds.py", work)
+    with Rounds(command, old) as other, Rounds(command) as this:
+        seconds = in_turns((other, this), WORKS[work], blocks)[..., 0]
+    return seconds[:, 1] / seconds[:, 0]
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the bootstrap 95 % interval of the median."""
-    draws = np.random.default_rng(0).choice(values, (10_000, len(values)))
-    low, high = np.percentile(np.median(draws, axis=1), [2.5, 97.5])
-    return float(low), float(high)
+def median(values: NDArray[np.float64]) -> float:
+    """Return the median as a number."""
+    return float(np.median(values))
 
 
 def commit_of(path: Path) -> str:
@@ -91,10 +51,8 @@ def main() -> None:
     facts, rows = machine(), []
     for work in given.work or WORKS:
         found = ratios(given.old.resolve(), work, given.blocks)
-        low, high = interval(found)
-        rows.append(
-            {"work": work, "new over old": float(np.median(found)), "low": low, "high": high}
-        )
+        low, high = interval(found, median)
+        rows.append({"work": work, "new over old": median(found), "low": low, "high": high})
     commits = {"old": commit_of(given.old), "new": commit_of(ROOT)}
     print(text_table(rows))
     write_result("against", {"machine": facts, **commits, "blocks": given.blocks, "rows": rows})

@@ -65,6 +65,16 @@ _EVALUATION = {
     "round_with_bookkeeping_s": "with f_i before and after, s",
     "evaluate_all_users_s": "training loss of all 100 users, s",
 }
+_PROTECTED = {
+    "path": "path",
+    "rule": "rule",
+    "plain_cpu_s": "round, CPU s",
+    "protected_cpu_s": "protected, CPU s",
+    "trials": "lengths tried",
+    "ratio": "ratio",
+    "low": "95 % from",
+    "high": "to",
+}
 _CONES = {
     "family": "family",
     "m": "m",
@@ -161,6 +171,7 @@ PARTS: dict[str, Callable[[Results], str]] = {
     "w2": lambda r: markdown_table([r["local"]["w2"]], _W2),
     "w3": lambda r: markdown_table(r["local"]["w3"], _W3),
     "evaluation": lambda r: markdown_table(r["local"]["evaluation"], _EVALUATION),
+    "protected": lambda r: markdown_table(r["protected"]["rows"], _PROTECTED),
     "qp": lambda r: _qp(r["minnorm"]),
     "cones": lambda r: markdown_table(r["cones"]["rows"], _CONES),
     "gram": lambda r: markdown_table(r["aggregation"]["gramian"], _GRAM),
@@ -172,7 +183,7 @@ PARTS: dict[str, Callable[[Results], str]] = {
 
 def read_results(folder: Path) -> Results:
     """Return the records by name."""
-    names = ("w1", "local", "minnorm", "cones", "aggregation", "scaling")
+    names = ("w1", "local", "protected", "minnorm", "cones", "aggregation", "scaling")
     return {
         name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names
     }

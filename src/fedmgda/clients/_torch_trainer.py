@@ -109,7 +109,8 @@ class TorchTrainer:
         _seed(int(rng.integers(2**63)), settings.device)
         before = known
         # The extra forward pass over the split costs a third of an epoch: only if it is asked for.
-        # It is the pass of an evaluation, so that f_i is the same number to the bit.
+        # It is the pass of an evaluation, so that f_i is the same number to the bit: some modules
+        # take another way where they are differentiated, so the gradient's pass will not do.
         if before is None and (work.gradients or settings.reported_loss == "before"):
             before = score(self.model.module, block, settings.training.loss)[0]
         factor = settings.loss_factors.get(client_id, 1.0)

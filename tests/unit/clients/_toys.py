@@ -53,6 +53,18 @@ def federation(
 small = partial(mlp, (5, 8, 3))
 
 
+class TwoWays(nn.Module):
+    """As torch's transformers do, it takes another way, to other bits, where nobody derives it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(5, 3)
+
+    def forward(self, features: torch.Tensor) -> torch.Tensor:
+        output: torch.Tensor = self.layer(features)
+        return output if torch.is_grad_enabled() else output * (1 + 2**-20)
+
+
 def everything() -> nn.Module:
     """Dropout and batch norm: what may differ between processes, if anything does."""
     return nn.Sequential(

@@ -16,6 +16,7 @@ from fedmgda.models import initial_vector, linear
 from fedmgda.rules import FedAvg
 from unit.clients._toys import (
     SIZES,
+    TwoWays,
     Viewing,
     complain,
     convolutions,
@@ -203,6 +204,16 @@ def test_gradients_leave_the_buffers_out_and_the_updates_untouched() -> None:
         assert clients.gradients(params, ALL).updates.rows.shape == (len(ALL), clients.num_params)
         clients.evaluate(params, ALL, "test")
     np.testing.assert_array_equal(cohort.updates.rows, before)
+
+
+def test_the_loss_beside_a_gradient_is_that_of_an_evaluation_not_of_the_pass_that_derives() -> None:
+    with pool(build_model=TwoWays, path="torch") as clients:
+        params = clients.initial_params()
+        before = clients.train_cohort(params, ALL, 1, gradients=True).before
+        derived = clients.gradients(params, ALL).losses
+        measured = clients.evaluate(params, ALL, "train").losses
+    np.testing.assert_array_equal(before, measured)
+    assert (derived != measured).any(), "else one pass could do for both"
 
 
 def test_a_regression_is_trained_on_squared_errors() -> None:
