@@ -167,7 +167,7 @@ class TestHints:
     def test_who_always_opposes_can_be_overridden(self):
         hints = after_held(SPEC, self.held("opposed", opposing=(3, 5)), None)
         assert hints == ("server.protect.allow=2", "server.lr=0.1", "server.protect=false")
-        allowing = small_spec(server={"protect": {"allow": 2}})
+        allowing = small_spec(clients={"per_round": 4}, server={"protect": {"allow": 2}})
         assert after_held(allowing, self.held("opposed", opposing=(3,)), None)[0] == (
             "server.protect.allow=3"
         )
