@@ -31,14 +31,28 @@ UNTIMED = ("emnist-1", "emnist-2")
 
 
 def seconds_per_round(name: str) -> float | None:
-    """Return the CPU seconds of a round of the first run of a study; None for the theory."""
+    """Return the CPU seconds of a round of a study; None for the theory.
+
+    The first run is timed, and where some are protected the first of those too: their rounds take
+    several times as long.
+    """
     runs = plan_study(load_study(name), Setting())
     if not runs:
         return None
     if name in LONG:
         return by_smallest_client(runs[0].spec)
+    kinds: dict[bool, list[Spec]] = {}
+    for run in runs:
+        kinds.setdefault(run.spec.server.protect is not None, []).append(run.spec)
+    rounds = {kind: sum(spec.rounds for spec in specs) for kind, specs in kinds.items()}
+    taken = sum(rounds[kind] * timed(specs[0]) for kind, specs in kinds.items())
+    return taken / sum(rounds.values())
+
+
+def timed(spec: Spec) -> float:
+    """Return the CPU seconds of one of the first rounds of a run."""
     with tempfile.TemporaryDirectory() as scratch:
-        steps: Any = execute(RunFolder.create(Path(scratch) / "run", runs[0].spec))
+        steps: Any = execute(RunFolder.create(Path(scratch) / "run", spec))
         with closing(steps):
             next(steps)  # the data has been read and the initial model evaluated
             started = time.process_time()
