@@ -47,6 +47,7 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
         raise SpecError(
             f"clients.per_round = {per_round} is more than the number of clients, {num_clients}."
         )
+    _check_allow(spec, per_round)
     attackers = set(known_ids(spec.attack.clients))
     for client in sorted(attackers):
         if not 0 <= client < num_clients:
@@ -60,15 +61,15 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
         )
     if len(attackers) >= num_clients:
         raise SpecError("attack.clients leaves no honest client; name fewer.")
-    _check_allow(spec.server.protect, per_round)
     return per_round
 
 
-def _check_allow(protect: ProtectSpec | bool | None, per_round: int) -> None:
+def _check_allow(spec: Spec, per_round: int) -> None:
+    protect = spec.server.protect
     if isinstance(protect, ProtectSpec) and protect.allow >= per_round:
         raise SpecError(
             f"server.protect.allow = {protect.allow} protects nobody, as {per_round} take part in "
-            "a round; allow fewer, or set server.protect to false."
+            "a round; allow fewer, or leave server.protect out."
         )
 
 
