@@ -140,6 +140,8 @@ def _most_often(evidence: Evidence, counts: Counter[int]) -> str:
 def _made(evidence: Evidence, found: ProtectionSummary) -> str:
     """Say how many steps were made and how many rounds held, and why."""
     parts = [counted(found.rounds_with_step, "step")]
+    if empty := sum(bool(row.stalled and not row.held) for row in evidence.rounds):
+        parts.append(say.EMPTY_STEPS.format(count=empty))
     if not found.rounds_held:
         parts.append("no round held")
     else:

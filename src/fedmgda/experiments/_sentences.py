@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "AS_MEASURED", "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "CONFLICT", "CONSTANT",
-    "DIVERGED", "ENDED", "FAILED", "FEW_EXAMPLES", "FEW_STALLED", "FULL_STEPS", "HELD", "INITIAL",
-    "KEPT", "LEARNED", "LOSSES", "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_MEASURED",
-    "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED", "QUARANTINED", "RISEN",
-    "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL", "STOOD_STILL_HELD", "TOO_LONG_STEPS",
-    "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "buffers",
-    "cured", "number",
+    "AS_MEASURED", "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "CONFLICT", "CONSTANT", "DIVERGED",
+    "EMPTY_STEPS", "ENDED", "FAILED", "FEW_EXAMPLES", "FEW_STALLED", "FULL_STEPS", "HELD",
+    "INITIAL", "KEPT", "LEARNED", "LOSSES", "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED",
+    "NOT_MEASURED", "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED",
+    "QUARANTINED", "RISEN", "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL",
+    "STOOD_STILL_HELD", "TOO_LONG_STEPS", "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT",
+    "WORSE_THAN_INITIAL", "buffers", "cured", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
@@ -125,6 +125,7 @@ STEPS = (
     "Of {steps} {turned} turned, and they were made at {mean} of their length on average, {least} "
     "at least; {short} % below 1/16."
 )
+EMPTY_STEPS = "{count} of them next to nothing as the updates cancelled"
 FULL_STEPS = "Of {steps} {turned} turned, and all were made at their full length."
 _BUFFERS = (
     "The model has running statistics (batch norm, {count} numbers): they are averaged over "

@@ -336,7 +336,8 @@ class _Search:
             for (scale, trial), after in zip(asked, told, strict=True):
                 rose = ~(np.isfinite(after) & (after <= self._before))
                 self.opposed.append(tuple(np.array(self._ids)[rose].tolist()))
-                if int(rose.sum()) <= self._allow:
+                # A model of numbers that are none serves nobody, however many may be worse off.
+                if int(rose.sum()) <= self._allow and np.isfinite(trial).all():
                     return trial, scale, after
         return None, None, None
 
@@ -349,9 +350,16 @@ class _Search:
         found = self._ask(models[usable], self._ids)
         failed = {failure.client_id for failure in found.failures}
         column = {client: place for place, client in enumerate(found.client_ids)}
+        losses, asked = np.atleast_2d(found.losses), int(usable.sum())
+        if column and losses.shape != (asked, len(found.client_ids)):
+            raise SpecError(
+                f"Asked for the losses of {asked} models, {len(found.client_ids)} participants "
+                f"answered by an array of shape {np.shape(found.losses)}; a row for each model is "
+                "needed, and in it a loss for each of client_ids."
+            )
         for place, client in enumerate(self._ids):
             if client in column and client not in failed:
-                told[usable, place] = np.atleast_2d(found.losses)[:, column[client]]
+                told[usable, place] = losses[:, column[client]]
         return told
 
 

@@ -44,6 +44,17 @@ def test_the_promise_is_said_with_its_numbers_and_its_scope():
     )
 
 
+def test_a_step_of_updates_that_cancel_is_said_to_be_next_to_nothing():
+    """Twelve of 98 steps moved the model by less than a part in a million of an update."""
+    rows = [
+        protected_row(number, reason="stationary" if number < 3 else None, stalled=number < 5)
+        for number in range(1, 11)
+    ]
+    text = said(verdict_of(BETTER, rounds=rows, spec=SPEC))
+    told = "8 steps, 2 of them next to nothing as the updates cancelled, 2 rounds held ("
+    assert told in text
+
+
 def test_a_round_that_failed_is_no_step_and_no_held_round():
     rows = [protected_row(number) for number in range(1, 10)] + [round_row(10, failed="nobody")]
     text = said(verdict_of(BETTER, rounds=rows, spec=SPEC))
