@@ -42,7 +42,7 @@ bench: $(VENV)/.dev  ## measure beside the peers (half an hour), write benchmark
 	$(BIN)/python benchmarks/bench_local.py
 	$(BIN)/python benchmarks/bench_protected.py
 	solvers=.bench/solvers; test -f $$solvers/installed.json || solvers=$(VENV); \
-		PYTHONPATH=src $$solvers/bin/python benchmarks/bench_minnorm.py
+		OMP_NUM_THREADS=1 PYTHONPATH=src $$solvers/bin/python benchmarks/bench_minnorm.py
 	$(BIN)/python benchmarks/bench_aggregation.py
 	$(BIN)/python benchmarks/bench_scaling.py
 	$(BIN)/python benchmarks/write_report.py

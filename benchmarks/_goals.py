@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 Results = dict[str, dict[str, Any]]
 
@@ -100,6 +100,7 @@ def goals() -> Iterator[Goal]:
             partial(_protected, path),
             at_least=False,
         )
+    yield from _minnorm()
     yield Goal(
         "cone problem with certificate, over min_norm of that size, slowest family",
         2,
@@ -107,6 +108,46 @@ def goals() -> Iterator[Goal]:
         at_least=False,
     )
     yield from _server()
+
+
+def _minnorm() -> Iterator[Goal]:
+    yield Goal(
+        "min-norm with certificate, m = 10, over a bare quadprog call, slowest family",
+        5,
+        _over_quadprog,
+        at_least=False,
+    )
+    yield Goal(
+        "min-norm with certificate, m = 1000, slowest family",
+        60,
+        lambda r: max(_own_ms(r["minnorm"]["rows"], 1000)),
+        at_least=False,
+        unit="ms",
+    )
+    for m, d, limit in ((1000, 26, 30.0), (10_000, 100, 1000.0)):
+        yield Goal(
+            f"min-norm with certificate, m = {m}, d = {d}, slowest family, CPU time",
+            limit,
+            lambda r, m=m: max(_own_ms(r["crowds"]["rows"], m)),
+            at_least=False,
+            unit="ms",
+        )
+
+
+def _own_ms(rows: Sequence[dict[str, Any]], num_clients: int) -> list[float]:
+    own = [row for row in rows if row["m"] == num_clients and row["solver"] == "fedmgda"]
+    return [float(row["ms"]) for row in own]
+
+
+def _over_quadprog(results: Results) -> float:
+    ratios = [
+        1.0 / float(row["over_ours"])
+        for row in results["minnorm"]["rows"]
+        if row["m"] == 10 and row["solver"] == "quadprog"
+    ]
+    if not ratios:
+        raise KeyError(results["minnorm"]["missing"].get("quadprog", "no row of quadprog"))
+    return max(ratios)
 
 
 def _bookkeeping(path: str, results: Results) -> float:

@@ -1,7 +1,8 @@
-"""Other solvers of the min-norm problem at epsilon = 1, each as a function of the Gram matrix."""
+"""Other solvers of the min-norm problem at epsilon = 1, of the Gram matrix or of the rows."""
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     Solver: TypeAlias = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
+MOST_OF_QUADPROG = 2000
 RIDGE = 1e-10
 """What quadprog needs on the diagonal, relative to the largest entry, where K is singular."""
 
@@ -31,11 +33,35 @@ def peers() -> tuple[dict[str, Solver], dict[str, str]]:
     return found, missing
 
 
+def peers_of_rows(num_clients: int) -> tuple[dict[str, Solver], dict[str, str]]:
+    """Return the solvers as functions of the rows, and for the others why they are left out.
+
+    Whoever wants the Gram matrix forms it first; a matrix of more than 2000 users is too much for
+    quadprog, which factorises it.
+    """
+    found: dict[str, Solver] = {"scipy nnls": _nnls_of_rows}
+    products, missing = peers()
+    for name in ("quadprog", "torchjd"):
+        if name == "quadprog" and num_clients > MOST_OF_QUADPROG:
+            missing[name] = f"it factorises a matrix of {num_clients} x {num_clients} numbers"
+        elif name in products:
+            found[name] = partial(_by_products, products[name])
+    return found, missing
+
+
+def _by_products(solve: Solver, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return solve(rows @ rows.T)
+
+
 def _nnls(gram: NDArray[np.float64]) -> NDArray[np.float64]:
     """Solve the non-negative least-squares form, the factorisation included."""
     values, vectors = np.linalg.eigh(gram)
-    factor = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-    system = np.vstack([factor, np.ones(len(gram))])
+    return _nnls_of_rows(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+def _nnls_of_rows(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Minimise ‖Σ x_i g_i‖² + (Σ x_i - 1)² over x >= 0."""
+    system = np.vstack([rows.T, np.ones(len(rows))])
     target = np.zeros(len(system))
     target[-1] = 1.0
     solution: NDArray[np.float64] = nnls(system, target)[0]

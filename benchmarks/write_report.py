@@ -75,6 +75,13 @@ _PROTECTED = {
     "low": "95 % from",
     "high": "to",
 }
+_CROWDS = {
+    "size": "m x d",
+    "solver": "solver",
+    "ms": "ms",
+    "ratio": "over ours",
+    "gap": "worst gap over ‖g_i‖²",
+}
 _CONES = {
     "family": "family",
     "m": "m",
@@ -150,6 +157,28 @@ def _qp(record: Mapping[str, Any]) -> str:
     return markdown_table(lines, {"solver": "solver", **heads, "gap": "worst relative gap"})
 
 
+def _crowds(record: Mapping[str, Any]) -> str:
+    lines = []
+    for m, d in dict.fromkeys((row["m"], row["d"]) for row in record["rows"]):
+        here = [row for row in record["rows"] if row["m"] == m]
+        for solver in dict.fromkeys(row["solver"] for row in here):
+            own = [row for row in here if row["solver"] == solver]
+            times = [row["ms"] for row in own]
+            ratios = [row["over_ours"] for row in own]
+            lines.append(
+                {
+                    "size": f"{m:,} x {d}",
+                    "solver": solver,
+                    "ms": f"{cell(min(times))} to {cell(max(times))}",
+                    "ratio": f"{cell(min(ratios))} to {cell(max(ratios))}",
+                    "gap": f"{max(row['gap'] for row in own):.1e}",
+                }
+            )
+        for name, reason in record["missing"][str(m)].items():
+            lines.append({"size": f"{m:,} x {d}", "solver": f"{name}: not measured, {reason}"})
+    return markdown_table(lines, _CROWDS)
+
+
 def _goals(results: Results) -> str:
     lines = []
     for goal in goals():
@@ -173,6 +202,7 @@ PARTS: dict[str, Callable[[Results], str]] = {
     "evaluation": lambda r: markdown_table(r["local"]["evaluation"], _EVALUATION),
     "protected": lambda r: markdown_table(r["protected"]["rows"], _PROTECTED),
     "qp": lambda r: _qp(r["minnorm"]),
+    "crowds": lambda r: _crowds(r["crowds"]),
     "cones": lambda r: markdown_table(r["cones"]["rows"], _CONES),
     "gram": lambda r: markdown_table(r["aggregation"]["gramian"], _GRAM),
     "limits": lambda r: markdown_table([r["scaling"]["limits"]], _LIMITS),
@@ -183,7 +213,7 @@ PARTS: dict[str, Callable[[Results], str]] = {
 
 def read_results(folder: Path) -> Results:
     """Return the records by name."""
-    names = ("w1", "local", "protected", "minnorm", "cones", "aggregation", "scaling")
+    names = ("w1", "local", "protected", "minnorm", "crowds", "cones", "aggregation", "scaling")
     return {
         name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names
     }

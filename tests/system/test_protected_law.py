@@ -104,7 +104,10 @@ def drawn_spec(seed):
         rule={"name": name} | ({"average_iterates": False} if name == "afl" else {}),
         server={
             "lr": one_of(0.1, 1.0, 20.0),
-            "protect": {"allow": one_of(0, 0, 1, 2), "margin": one_of(0.0, 0.9, 0.9)},
+            "protect": {
+                "allow": min(one_of(0, 0, 1, 2), clients["per_round"] - 1),
+                "margin": one_of(0.0, 0.9, 0.9),
+            },
         },
         attack={"name": attack} | ({} if attack == "none" else malicious),
         evaluation={"every": ROUNDS},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from fedmgda._text import counted
+from fedmgda._text import counted, listed
 from fedmgda.cli._console import escape, out
 from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.cli._screen import wrapped
@@ -38,6 +39,7 @@ _EXPENDABLE = (  # what is left out where there is no room, in this order, and d
 )
 _NAME, _HEAD = 20, 12  # cells of a client and of a run at most
 _HEADS = ("all rows", "average", "worst", "gain", "better", "lose", "chance", "worse", "chance")
+_KEY = re.compile(r"(^|_)((?:[a-z]+\.)+[a-z_]+)=")  # of a spec, in the name of a run of a sweep
 _MANY = 5  # runs of which the positives found fit a line
 _MANY_SEEDS = 10  # of which the losers are not told one by one
 _RARE = 0.2  # share of the positive class below which accuracy says little
@@ -103,10 +105,10 @@ class _Screen:
             remarks = [f"{counted(left_out, 'more run')}: {self._command} --json", *remarks]
         shown = self._losing[: room["clients"]]
         return [
-            Text.from_markup(_title(found), emoji=False),
+            _title(found),
             _totals(found, runs),
             *(wrapped(line, out) for line in remarks),
-            Text.from_markup(_heading(other, len(shown), len(self._losing)), emoji=False),
+            wrapped(_heading(other, len(shown), len(self._losing)), out, "bold"),
             *([_losers(found, other, shown)] if shown else []),
         ]
 
@@ -115,13 +117,16 @@ def _height(parts: Sequence[RenderableType]) -> int:
     return sum(len(out.render_lines(part)) for part in parts)
 
 
-def _title(found: Comparison) -> str:
+def _title(found: Comparison) -> Text:
     seeds = found.runs[0].seeds
     over = f"seed {seeds[0]}" if len(seeds) == 1 else f"mean of {len(seeds)} seeds"
-    return (
-        f"[bold]{escape(found.runs[0].name)}[/] by {METRICS[found.metric].label}: "
-        f"{counted(len(found.clients), 'client')}, {counted(sum(found.rows), 'test row')}, {over}"
+    title = wrapped(
+        f"{found.runs[0].name} by {METRICS[found.metric].label}: "
+        f"{counted(len(found.clients), 'client')}, {counted(sum(found.rows), 'test row')}, {over}",
+        out,
     )
+    title.stylize("bold", 0, len(found.runs[0].name))
+    return title
 
 
 def _totals(found: Comparison, runs: Sequence[RunScore]) -> Table:
@@ -135,16 +140,41 @@ def _totals(found: Comparison, runs: Sequence[RunScore]) -> Table:
     ]
     room = out.width - sum(1 + max(map(len, column)) for column in zip(_HEADS, *lines, strict=True))
     first, *others = (run.name for run in runs)
-    names = [f"against {name}" for name in others]
+    names = [first, *(f"against {name}" for name in others)]
     if max(map(cell_len, names)) > room:
-        names = others  # the title says what is held against them
+        names = _short_names([first, *others], room)  # the title says what is held against them
     table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("", no_wrap=True)
     for head in _HEADS:
         table.add_column(head, justify="right", no_wrap=True)
-    for name, line in zip((first, *names), lines, strict=True):
-        table.add_row(escape(_end_of(name, room)), *line)
+    for name, line in zip(names, lines, strict=True):
+        table.add_row(escape(name), *line)
     return table
+
+
+def _short_names(names: Sequence[str], room: int) -> list[str]:
+    """Return names that fit, no two alike, of runs that a sweep may have called by their keys.
+
+    >>> _short_names(["rule.name=fedavg_server.lr=1", "rule.name=fedmgda_server.lr=1"], 15)
+    ['fedavg_lr=1', 'fedmgda_lr=1']
+    """
+    without_sections = [_KEY.sub(_last_part, name) for name in names]
+    values = [_KEY.sub(r"\1", name) for name in names]
+    for form in (names, without_sections, values):
+        if max(map(cell_len, form)) <= room:
+            break
+    else:
+        form = [_end_of(name, room) for name in values]
+    if len(set(form)) == len(set(names)):
+        return list(form)
+    return [
+        f"{place} {_end_of(name, room - len(f'{place} '))}" for place, name in enumerate(names, 1)
+    ]
+
+
+def _last_part(key: re.Match[str]) -> str:
+    last = key[2].rpartition(".")[2]
+    return key[1] + ("" if last == "name" else f"{last}=")
 
 
 def _end_of(name: str, room: int) -> str:
@@ -171,8 +201,7 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
         yield _by_seed(other)
-    for run in found.runs:
-        yield from _protected(run)
+    yield from _about_steps(found)
     few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
     if few:
         have = "has" if few == 1 else "have"
@@ -195,15 +224,29 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
             yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
 
 
-def _protected(run: RunScore) -> Iterator[str]:
-    made = run.protection
-    if made is None:
-        return
-    improved = "" if made.improved is None else f" {made.improved:.3g} % improved,"
-    yield (
-        f"{run.name}, protected:{improved} {made.held:.3g} % of rounds held, "
-        f"{made.overridden:.3g} % overriding somebody."
-    )
+def _about_steps(found: Comparison) -> Iterator[str]:
+    """Say of protected runs, and of those they are held against, whom their steps harmed."""
+    told = []
+    names = _short_names([run.name for run in found.runs], _NAME)
+    for name, run in zip(names, found.runs, strict=True):
+        if run.protection is not None:
+            made = run.protection
+            none = "not measured" if made.with_step else "no step"
+            share = none if made.improved_with_step is None else _share(made.improved_with_step)
+            told.append(f"{name} {share} (protected, {_share(made.held)} of rounds held)")
+        elif run.improved is not None:
+            told.append(f"{name} {_share(run.improved)}")
+    if any(run.protection is not None for run in found.runs):
+        yield f"Participants that a step left with no higher training loss: {listed(told, _MANY)}."
+
+
+def _share(percent: float) -> str:
+    """Write a share so that only all is 100 %.
+
+    >>> _share(100.0), _share(99.99), _share(34.66), _share(0.01)
+    ('100 %', '99.9 %', '34.7 %', '0.01 %')
+    """
+    return f"{percent if percent == 100 else min(percent, 99.9):.3g} %"
 
 
 def _by_seed(other: Against) -> str:
@@ -219,7 +262,7 @@ def _losers(found: Comparison, other: Against, shown: Sequence[int]) -> Table:
     theirs = next(run for run in found.runs if run.name == other.name)
     table = Table(box=None, pad_edge=False, collapse_padding=True)
     table.add_column("client", no_wrap=True, max_width=_NAME)
-    heads = (_end_of(name, _HEAD) for name in (found.runs[0].name, other.name))
+    heads = _short_names((found.runs[0].name, other.name), _HEAD)
     for name in ("rows", *heads, "gain", "95 %", "p"):
         table.add_column(escape(name), justify="right", no_wrap=True)
     for place in shown:
@@ -244,9 +287,8 @@ def _interval(found: Comparison, client: ClientGain) -> str:
 
 
 def _heading(other: Against, shown: int, losing: int) -> str:
-    name = escape(other.name)
     if not losing:
-        return f"[bold]Nobody loses against {name}.[/]"
+        return f"Nobody loses against {other.name}."
     which = (
         f"The {shown} of {losing} that lose most" if losing > shown else f"The {losing} that lose"
     )
@@ -254,7 +296,7 @@ def _heading(other: Against, shown: int, losing: int) -> str:
         which = "The one that loses"
     elif shown == 1:
         which = f"The one of {losing} that loses most"
-    return f"[bold]{which} against {name}:[/]"
+    return f"{which} against {other.name}:"
 
 
 def _number(found: Comparison, value: float) -> str:

@@ -62,7 +62,7 @@ def print_list(setting: Setting, *, measure: bool) -> None:
         f"compat = {setting.compat}. Cost: hours of one core for all runs, from rounds that were "
         "timed on this machine (--measure times three of each) or, with ~, roughly, on one with an "
         f"{escape(measured_on())}; shakespeare is reckoned there from its smallest client, and ? "
-        "means that nobody had the data.",
+        "means that it was not timed.",
         wrap=True,
     )
     for folder, (finished, begun) in elsewhere(setting).items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -80,7 +81,7 @@ def compare_runs(
         metric=name,
         clients=first[0].names,
         rows=tuple(sum(_rows_of(side, i) for side in first) for i in range(len(first[0].names))),
-        runs=tuple(_score(name, side, draws) for side in runs),
+        runs=_with_improved([_score(name, side, draws) for side in runs], runs),
         against=against_each,
         conclusion=conclusion(verdicts, most_telling(against_each)),
         verdict=first[0].run.verdict,
@@ -168,18 +169,33 @@ def _protected(sides: list[Side]) -> ProtectedRounds | None:
     if not summaries:
         return None
     made = [one for summary in summaries if (one := summary.protection) is not None]
-
-    def mean(values: list[float | None]) -> float | None:
-        known = [value for value in values if value is not None]
-        return float(np.mean(known)) if known else None
-
     return ProtectedRounds(
         with_step=float(np.mean([one.share_with_step for one in made])),
         held=float(np.mean([one.share_held for one in made])),
         overridden=float(np.mean([one.share_overridden for one in made])),
-        improved=mean([summary.improved for summary in summaries]),
-        improved_with_step=mean([one.improved_with_step for one in made]),
+        improved=_mean_of_known([summary.improved for summary in summaries]),
+        improved_with_step=_mean_of_known([one.improved_with_step for one in made]),
     )
+
+
+def _with_improved(scores: list[RunScore], runs: list[list[Side]]) -> tuple[RunScore, ...]:
+    """Say beside protected runs how often a round of the others raised nobody's loss."""
+    if all(score.protection is None for score in scores):
+        return tuple(scores)
+    return tuple(
+        replace(score, improved=_improved(sides)) if score.protection is None else score
+        for score, sides in zip(scores, runs, strict=True)
+    )
+
+
+def _improved(sides: list[Side]) -> float | None:
+    federated = [s.run for s in sides if s.label != CONSTANT and s.run.spec.baseline is None]
+    return _mean_of_known([run.summary.improved for run in federated])
+
+
+def _mean_of_known(values: list[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None
 
 
 def _values(name: str, side: Side, draws: int) -> list[tuple[float, float, float]]:

@@ -66,6 +66,8 @@ class RunScore:
         high: The upper bounds.
         found: Of two classes, how many rows of the positive one were found, over all seeds.
         protection: What protection made of its rounds; None without it.
+        improved: Where a run that it is compared with is protected: participants whose training
+            loss a round did not raise, in percent, as measured, the mean over seeds.
     """
 
     name: str
@@ -78,6 +80,7 @@ class RunScore:
     high: tuple[float, ...]
     found: int | None = None
     protection: ProtectedRounds | None = json_field(default=None, omit=True)  # noqa: RUF009
+    improved: float | None = json_field(default=None, omit=True)
 
 
 @final

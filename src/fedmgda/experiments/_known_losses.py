@@ -43,7 +43,7 @@ class KnownLosses(WrappedClients):
     ) -> Cohort:
         """Let each client train, with the losses that are known of this model."""
         if known is None:
-            known = self._known_of(params)
+            known = self._known_of(params) or None
         cohort = super().train_cohort(
             params, client_ids, round_num, gradients=gradients, known=known
         )
@@ -71,15 +71,22 @@ class KnownLosses(WrappedClients):
         return found
 
     def training_losses(self, params: Vector, client_ids: Sequence[int]) -> Vector:
-        """Return f_i of a model, asking the clients only if one of them is not known."""
-        known = self._known_of(params) or {}
-        if all(client in known for client in client_ids):
-            return np.array([known[client] for client in client_ids])
-        return self.evaluate(params, client_ids, "train").losses
+        """Return f_i of a model, asking the clients only if one of them is not known.
 
-    def _known_of(self, params: Vector) -> Mapping[int, float] | None:
-        known = (*self._evaluated, self._received)
-        return next((one.losses for one in known if np.array_equal(one.params, params)), None)
+        NaN is the loss of who does not answer, in whatever order the others do.
+        """
+        if not self._known_of(params).keys() >= set(client_ids):
+            self.evaluate(params, client_ids, "train")
+        known = self._known_of(params)
+        return np.array([known.get(client, np.nan) for client in client_ids])
+
+    def _known_of(self, params: Vector) -> Mapping[int, float]:
+        """Return what is known of a model: after a held round from this round and the last."""
+        known: dict[int, float] = {}
+        for one in (self._received, *self._evaluated):
+            if np.array_equal(one.params, params):
+                known |= one.losses
+        return known
 
 
 @final

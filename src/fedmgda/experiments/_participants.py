@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fedmgda._errors import SpecError
 from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._defaults import default_clients
+from fedmgda.experiments._spec import ProtectSpec
 from fedmgda.federation import cohort_size
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
         raise SpecError(
             f"clients.per_round = {per_round} is more than the number of clients, {num_clients}."
         )
+    _check_allow(spec, per_round)
     attackers = set(known_ids(spec.attack.clients))
     for client in sorted(attackers):
         if not 0 <= client < num_clients:
@@ -60,6 +62,15 @@ def clients_per_round(spec: Spec, num_clients: int) -> int:
     if len(attackers) >= num_clients:
         raise SpecError("attack.clients leaves no honest client; name fewer.")
     return per_round
+
+
+def _check_allow(spec: Spec, per_round: int) -> None:
+    protect = spec.server.protect
+    if isinstance(protect, ProtectSpec) and protect.allow >= per_round:
+        raise SpecError(
+            f"server.protect.allow = {protect.allow} protects nobody, as {per_round} take part in "
+            "a round; allow fewer, or leave server.protect out."
+        )
 
 
 def _check_only(clients: ClientsSpec) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from fedmgda._text import counted
+from fedmgda._text import counted, listed
 from fedmgda.experiments import _sentences as say
 from fedmgda.experiments._held import MOSTLY, STATIONARY, why_held
 from fedmgda.experiments._protection import overridden, protection_summary
@@ -25,6 +25,8 @@ __all__ = [
     "about_protected_steps",
     "held_headline",
 ]
+
+_NAMED = 3  # clients at most that a sentence names
 
 
 def held_headline(
@@ -50,9 +52,9 @@ def about_promise(evidence: Evidence) -> Iterator[str]:
         worse = Counter(client for row in evidence.rounds for client in overridden(row))
         yield say.OVERRIDDEN.format(
             **facts,
-            over=found.rounds_overridden,
+            over=counted(found.rounds_overridden, "round"),
             allow=counted(protect.allow, "participant"),
-            names=evidence.listed([client for client, _ in worse.most_common(3)]),
+            names=_most_often(evidence, worse),
         )
     else:
         yield say.PROTECTED.format(**facts)
@@ -103,7 +105,8 @@ def about_protected_steps(evidence: Evidence) -> Iterator[str]:
     if found is None or found.mean_scale is None or found.least_scale is None:
         return
     turned = found.rounds_turned
-    yield say.STEPS.format(
+    form = say.FULL_STEPS if found.least_scale == 1.0 else say.STEPS
+    yield form.format(
         steps=counted(found.rounds_with_step, "step"),
         turned=f"{turned} was" if turned == 1 else f"{turned} were",
         mean=f"{found.mean_scale:.2g}",
@@ -114,21 +117,35 @@ def about_protected_steps(evidence: Evidence) -> Iterator[str]:
 
 def _held_facts(evidence: Evidence, held: HeldRounds, cures: tuple[str, ...]) -> dict[str, Any]:
     names = evidence.listed(held.opposing[:3]) if held.opposing else "somebody"
+    why = say.WHY_HELD[held.why].format(participants=held.participants, names=names)
+    several = len(_reasons(evidence)) > 1
     return {
         "held": held.rounds,
         "rounds": len(evidence.rounds),
-        "why": say.WHY_HELD[held.why].format(participants=held.participants, names=names),
+        "why": f"most often as {why}" if several else f"as {why}",
         "cure": say.cured(cures, protected=True),
     }
+
+
+def _most_often(evidence: Evidence, counts: Counter[int]) -> str:
+    """Return the clients with the largest counts, three of them unless the fourth has as many."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    first, rest = ordered[:_NAMED], ordered[_NAMED:]
+    if rest and rest[0][1] < first[0][1]:
+        first = [(client, count) for client, count in first if count > rest[0][1]]
+    told = [f"{evidence.name(client)} ({count})" for client, count in first]
+    return listed(told, _NAMED, last=" and ")
 
 
 def _made(evidence: Evidence, found: ProtectionSummary) -> str:
     """Say how many steps were made and how many rounds held, and why."""
     parts = [counted(found.rounds_with_step, "step")]
+    if empty := sum(bool(row.stalled and not row.held) for row in evidence.rounds):
+        parts.append(say.EMPTY_STEPS.format(count=empty))
     if not found.rounds_held:
         parts.append("no round held")
     else:
-        reasons = Counter(why_held(row) for row in evidence.rounds if row.held)
+        reasons = _reasons(evidence)
         several = len(reasons) > 1
         told = [
             say.WHY_HELD_IN_SHORT[why] + (f" in {count}" if several else "")
@@ -138,6 +155,10 @@ def _made(evidence: Evidence, found: ProtectionSummary) -> str:
     if failed := sum(row.failed is not None for row in evidence.rounds):
         parts.append(f"{failed} failed")
     return ", ".join(parts)
+
+
+def _reasons(evidence: Evidence) -> Counter[str]:
+    return Counter(why_held(row) for row in evidence.rounds if row.held)
 
 
 def _share(scale: float) -> str:

@@ -114,7 +114,8 @@ def _check(spec: Spec) -> None:
     if spec.server.protect is not None and spec.rule.average_iterates:
         raise SpecError(
             "server.protect does not go with rule.average_iterates: an average of models is not "
-            "protected, only each step is; leave one of them out."
+            "protected, only each step is; leave server.protect out, or set rule.average_iterates "
+            "to false."
         )
     if not spec.evaluation.last and spec.rounds < (spec.evaluation.offset or 0):
         raise SpecError("evaluation.offset lies after the last round; nothing would be evaluated.")

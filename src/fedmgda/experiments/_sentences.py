@@ -8,13 +8,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 __all__ = [
-    "AS_MEASURED", "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "CONFLICT", "CONSTANT",
-    "DIVERGED", "ENDED", "FAILED", "FEW_EXAMPLES", "FEW_STALLED", "HELD", "INITIAL", "KEPT",
-    "LEARNED", "LOSSES", "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED", "NOT_MEASURED",
-    "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED", "QUARANTINED", "RISEN",
-    "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL", "STOOD_STILL_HELD", "TOO_LONG_STEPS",
-    "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT", "WORSE_THAN_INITIAL", "buffers",
-    "cured", "number",
+    "AS_MEASURED", "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "CONFLICT", "CONSTANT", "DIVERGED",
+    "EMPTY_STEPS", "ENDED", "FAILED", "FEW_EXAMPLES", "FEW_STALLED", "FULL_STEPS", "HELD",
+    "INITIAL", "KEPT", "LEARNED", "LOSSES", "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED",
+    "NOT_MEASURED", "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED",
+    "QUARANTINED", "RISEN", "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL",
+    "STOOD_STILL_HELD", "TOO_LONG_STEPS", "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT",
+    "WORSE_THAN_INITIAL", "buffers", "cured", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
@@ -37,14 +37,14 @@ NOT_TESTED = "Nobody has test examples, so nobody can say whether it learned."
 INITIAL = "{initial} before training"
 CONSTANT = "{constant} for always predicting the {what}"
 
-STOOD_STILL_HELD = "It stood still: {held} of {rounds} rounds were held, as {why}. {cure}"
+STOOD_STILL_HELD = "It stood still: {held} of {rounds} rounds were held, {why}. {cure}"
 LOSSES = "The model has test loss {loss}, averaged over {users} clients; {others}."
 
 _CURES = {
     "clients.per_round": "take fewer (-c {})",
     "rule.epsilon": "a smaller epsilon (-c {}), which may go against some",
     "server.lr": "take another server step (-c {})",
-    "server.protect.allow": "let more be overridden (-c {})",
+    "server.protect.allow": "let {value} be overridden (-c {})",
     "server.protect": "do without protection (-c {})",
 }
 _EPSILON_OF_A_PROPOSAL = "take a smaller epsilon (-c {})"
@@ -97,8 +97,7 @@ PROTECTED = (
 )
 OVERRIDDEN = (
     "In every one of {rounds} rounds at most {allow} (server.protect.allow) ended with a higher "
-    "training loss, as they said it: {made}; somebody did in {over} rounds, most often {names}. "
-    "{scope}"
+    "training loss, as they said it: {made}; somebody did in {over}, most often {names}. {scope}"
 )
 SCOPE = "Only each round's participants are meant, and it does not add up over rounds."
 AS_MEASURED = (
@@ -109,7 +108,7 @@ NOT_MEASURED = "Attackers may lie, and nothing was measured beside what particip
 ENDED = (
     "The run ended after round {last} of {rounds}: stationary, {held} rounds in a row were held."
 )
-HELD = "{held} of {rounds} rounds were held, as {why}. {cure}"
+HELD = "{held} of {rounds} rounds were held, {why}. {cure}"
 WHY_HELD = {
     "stationary": "no step serves all {participants} participants",
     "stalled": "the updates of {participants} participants cancel",
@@ -126,6 +125,8 @@ STEPS = (
     "Of {steps} {turned} turned, and they were made at {mean} of their length on average, {least} "
     "at least; {short} % below 1/16."
 )
+EMPTY_STEPS = "{count} of them next to nothing as the updates cancelled"
+FULL_STEPS = "Of {steps} {turned} turned, and all were made at their full length."
 _BUFFERS = (
     "The model has running statistics (batch norm, {count} numbers): they are averaged over "
     "clients, and no promise of this method covers them."
@@ -162,7 +163,10 @@ def cured(cures: Sequence[str], *, protected: bool = False) -> str:
     'Take fewer (-c clients.per_round=10), or take another server step (-c server.lr=0.1).'
     """
     forms = _CURES | ({"rule.epsilon": _EPSILON_OF_A_PROPOSAL} if protected else {})
-    told = [forms[cure.partition("=")[0]].format(cure) for cure in cures]
+    told = []
+    for cure in cures:
+        key, _, value = cure.partition("=")
+        told.append(forms[key].format(cure, value=value))
     told = told or ["name fewer clients", "other ones"]
     text = ", or ".join(part for part in (", ".join(told[:-1]), told[-1]) if part)
     return f"{text[0].upper()}{text[1:]}."

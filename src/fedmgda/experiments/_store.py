@@ -36,6 +36,7 @@ from fedmgda._files import (
     take_lock,
     write_file,
 )
+from fedmgda._text import listed
 from fedmgda.experiments._environment import FORMAT, environment
 from fedmgda.experiments._folder_files import (
     CHECKPOINTS,
@@ -50,7 +51,7 @@ from fedmgda.experiments._folder_files import (
 )
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._partition import is_same_partition, partition_bytes
-from fedmgda.experiments._reader import OTHER_DATA, open_run
+from fedmgda.experiments._reader import OTHER_DATA, open_run, run_folders
 from fedmgda.experiments._records import EVALUATIONS, Records
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import to_toml
@@ -236,6 +237,6 @@ class RunFolder:
     def _refuse_foreign_files(self) -> None:
         ours = {LOCK, *_BEFORE_A_RUN}
         if any(name not in ours and not name.endswith(".tmp") for name in names_in(self.path)):
-            raise StoreError(
-                f"{self.path} is not empty and holds no run; choose another --out folder."
-            )
+            runs = listed((folder.name for folder in run_folders(self.path)), 5, last=" and ")
+            holds = f"holds the runs {runs}" if runs else "is not empty and holds no run"
+            raise StoreError(f"{self.path} {holds}; choose another --out folder.")

@@ -20,8 +20,8 @@ import numpy as np
 from fedmgda._blas import blas_threads
 from fedmgda._errors import SpecError
 from fedmgda._types import Matrix
-from fedmgda.minnorm import euclidean_norm, min_norm, nearest_in_cone
-from fedmgda.values import Evaluation
+from fedmgda.minnorm import euclidean_norm, min_norm, min_norm_of_rows, nearest_in_cone
+from fedmgda.values import Evaluation, short_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -202,19 +202,26 @@ def protect(
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class _Slopes:
-    """The unit gradients u_i, by their products with each other and with z."""
+    """The unit gradients u_i, by their products with each other and with z.
+
+    Attributes:
+        units: Of shape `(m, d)`, the u_i themselves, where they are many more than they are long.
+    """
 
     norms: Vector
     gramian: Matrix
     inner: Vector
     step_norm: float
+    units: Matrix | None
 
     @classmethod
     def of(cls, gradients: Updates, step: Vector) -> _Slopes:
         gramian, norms = gradients.normalized_gramian()
         flat = norms <= NO_SLOPE
         gramian = np.where(flat | flat[:, None], 0.0, gramian)
-        slopes = cls(norms, gramian, np.zeros(len(norms)), euclidean_norm(step))
+        vectors = short_vectors(gradients)
+        units = None if vectors is None else vectors / np.where(flat, 1.0, norms)[:, None]
+        slopes = cls(norms, gramian, np.zeros(len(norms)), euclidean_norm(step), units)
         slopes.inner[:] = slopes.along(gradients, step)
         return slopes
 
@@ -286,7 +293,8 @@ def _cone(kappa: float, slopes: _Slopes, inside: NDArray[np.bool_]) -> _Aim:
     if not inside.any():
         return _Aim(inside, None, 0.0, None)
     gramian = slopes.gramian[np.ix_(inside, inside)]
-    omega = min_norm(gramian)
+    units = slopes.units
+    omega = min_norm(gramian) if units is None else min_norm_of_rows(units[inside])
     margin = margin_of(omega.norm, kappa)
     cone = nearest_in_cone(gramian, slopes.inner[inside], margin * slopes.step_norm)
     return _Aim(inside, omega, margin, cone)
@@ -339,7 +347,8 @@ class _Search:
             for (scale, trial), after in zip(asked, told, strict=True):
                 rose = ~(np.isfinite(after) & (after <= self._before))
                 self.opposed.append(tuple(np.array(self._ids)[rose].tolist()))
-                if int(rose.sum()) <= self._allow:
+                # A model of numbers that are none serves nobody, however many may be worse off.
+                if int(rose.sum()) <= self._allow and np.isfinite(trial).all():
                     return trial, scale, after
         return None, None, None
 
@@ -352,9 +361,16 @@ class _Search:
         found = self._ask(models[usable], self._ids)
         failed = {failure.client_id for failure in found.failures}
         column = {client: place for place, client in enumerate(found.client_ids)}
+        losses, asked = np.atleast_2d(found.losses), int(usable.sum())
+        if column and losses.shape != (asked, len(found.client_ids)):
+            raise SpecError(
+                f"Asked for the losses of {asked} models, {len(found.client_ids)} participants "
+                f"answered by an array of shape {np.shape(found.losses)}; a row for each model is "
+                "needed, and in it a loss for each of client_ids."
+            )
         for place, client in enumerate(self._ids):
             if client in column and client not in failed:
-                told[usable, place] = np.atleast_2d(found.losses)[:, column[client]]
+                told[usable, place] = losses[:, column[client]]
         return told
 
 

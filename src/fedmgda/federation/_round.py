@@ -74,8 +74,8 @@ class Federation:
             raise ValueError("protection needs losses, which asks the participants for theirs.")
         if self.rule.average_iterates:
             raise SpecError(
-                "An average of models is not protected, only each step is; leave server.protect or "
-                "rule.average_iterates out."
+                "An average of models is not protected, only each step is; leave server.protect "
+                "out, or set rule.average_iterates to false."
             )
 
 

@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, strategies as st
 
-from fedmgda.cli._compare_screen import show_comparison
+from fedmgda.cli._compare_screen import _short_names, show_comparison
 from fedmgda.experiments import compare_runs, open_run, to_json
+from fedmgda.experiments._comparison import ProtectedRounds
 from runs import finished_run
 
 
@@ -50,9 +52,58 @@ def test_what_protection_made_of_a_run_is_told_beside_it_alone(tmp_path, capsys)
     assert [run.protection is None for run in made.runs] == [False, True, True]
     assert made.runs[0].protection.held == summary.protection.share_held
     assert made.runs[0].protection.improved == summary.improved
+    assert made.runs[1].improved == open_run(tmp_path / "plain").summary.improved
     text = " ".join(shown(capsys, made))
-    assert "protected, protected: 100 % improved, 0 % of rounds held, 0 % overriding" in text
-    assert b"protection" not in to_json(made.runs[1]).encode()
+    assert (
+        "Participants that a step left with no higher training loss: protected 100 % (protected, "
+        f"0 % of rounds held), plain {made.runs[1].improved:.3g} %." in text
+    )
+    assert "protection" not in to_json(made.runs[1])
+    assert "improved" not in to_json(compare_runs([tmp_path / "plain"], draws=64))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"improved_with_step": 99.96, "held": 99.99}, "99.9 % (protected, 99.9 % of"),
+        ({"improved_with_step": None}, "not measured (protected, 0 % of"),
+        (
+            {"improved_with_step": None, "with_step": 0.0, "held": 100.0},
+            "no step (protected, 100 %",
+        ),
+    ],
+)
+def test_nearly_all_is_not_all_and_nothing_is_no_share(found, capsys, changes, told):
+    made = ProtectedRounds(with_step=100.0, held=0.0, overridden=0.0)
+    first = replace(found.runs[0], protection=replace(made, **changes))
+    assert told in " ".join(shown(capsys, replace(found, runs=(first, *found.runs[1:]))))
+
+
+def test_runs_of_a_sweep_are_told_apart_by_what_was_swept(found, capsys):
+    """Two rules, with and without protection, were twice `…er.protect=False`."""
+    names = [
+        f"rule.name={rule}_server.protect={on}" for rule in ("a", "b") for on in ("False", "True")
+    ]
+    runs = [replace(found.runs[0], name=name) for name in names]
+    against = [replace(found.against[0], name=name) for name in names[1:]]
+    some = replace(found, runs=tuple(runs), against=tuple(against))
+    lines = shown(capsys, some)
+    begin = next(place for place, line in enumerate(lines) if " all rows " in line) + 1
+    told = [line.split()[0] for line in lines[begin : begin + 4]]
+    assert told == ["a_protect=False", "a_protect=True", "b_protect=False", "b_protect=True"]
+
+
+@given(
+    st.lists(
+        st.text("ab=._", min_size=1, max_size=30).map(lambda end: f"rule.name={end}"),
+        min_size=1, max_size=9, unique=True,
+    ),
+    st.integers(6, 20),
+)  # fmt: skip
+def test_short_names_fit_and_no_two_are_alike(names, room):
+    short = _short_names(names, room)
+    assert len(set(short)) == len(names)
+    assert all(0 < len(name) <= room for name in short)
 
 
 def with_losers(found, gains):

@@ -186,7 +186,7 @@ def test_a_run_that_a_veto_stopped_names_it_and_claims_no_improvement(tmp_path):
     assert (
         "It stood still: 4 of 4 rounds were held, as by what was said the training loss of" in text
     )
-    assert "client 2 rose at every length tried. Let more be overridden" in text
+    assert "client 2 rose at every length tried. Let 1 be overridden" in text
     assert "(-c server.protect.allow=1), take another server step" in text
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,8 @@ class Recorder:
     def train_cohort(self, params: Any, client_ids: Any, round_num: int, **options: Any) -> Cohort:
         del round_num
         self.told.append(options["known"])
-        return self.gradients(params, client_ids)
+        cohort = self.gradients(params, client_ids)
+        return replace(cohort, before=cohort.losses) if options["gradients"] else cohort
 
     def evaluate(self, params: Any, client_ids: Any, split: str, **options: Any) -> Evaluation:
         del split, options
@@ -72,7 +74,30 @@ def test_a_client_that_could_not_be_evaluated_is_not_known(inner: Recorder) -> N
     clients = KnownLosses(inner)
     clients.evaluate(W2, (1,), "train")
     clients.train_cohort(W2, (1,), 2)
-    assert inner.told == [{}]
+    assert inner.told == [None]
+    np.testing.assert_array_equal(clients.training_losses(W2, (0, 1)), [0.0, np.nan])
+
+
+@pytest.mark.parametrize("answering", [(2, 0), (2,)])
+def test_losses_are_those_of_who_is_asked_whoever_answers_in_whatever_order(
+    inner: Recorder, monkeypatch: pytest.MonkeyPatch, answering: tuple[int, ...]
+) -> None:
+    whole = inner.evaluate
+    monkeypatch.setattr(
+        inner, "evaluate", lambda w, _, split, **kw: whole(w, answering, split, **kw)
+    )
+    known = [float(client) if client in answering else np.nan for client in (0, 2)]
+    np.testing.assert_array_equal(KnownLosses(inner).training_losses(W2, (0, 2)), known)
+
+
+def test_what_is_known_of_a_model_from_two_rounds_is_put_together(inner: Recorder) -> None:
+    """A round that is held without a trial leaves the last round's model, with its losses."""
+    clients = KnownLosses(inner)
+    clients.evaluate(W1, (0,), "train")
+    clients.train_cohort(W1, (0, 2), 2, gradients=True)
+    inner.told.clear()
+    clients.train_cohort(W1, (0, 2), 3, gradients=True)
+    assert inner.told == [{0: 0.0, 2: 1.0}]
 
 
 def test_another_split_is_not_remembered(inner: Recorder) -> None:

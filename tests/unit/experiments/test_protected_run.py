@@ -65,9 +65,18 @@ class TestKey:
         with pytest.raises(SpecError, match=words):
             small_spec(server=table)
 
-    def test_an_average_is_not_protected(self):
-        with pytest.raises(SpecError, match="average_iterates"):
-            small_spec(server={"protect": True}, rule={"name": "afl", "average_iterates": True})
+    @pytest.mark.parametrize("rule", [{}, {"average_iterates": True}])
+    def test_an_average_is_not_protected_and_the_remedy_is_one(self, rule):
+        with pytest.raises(SpecError, match=r"set rule\.average_iterates to false"):
+            small_spec(server={"protect": True}, rule={"name": "afl", **rule})
+        small_spec(server={"protect": True}, rule={"name": "afl", "average_iterates": False})
+
+    @pytest.mark.parametrize("clients", [{"per_round": 2}, {"only": [0, 3]}])
+    def test_to_allow_everybody_is_no_protection(self, clients):
+        for allow in (2, 99):
+            with pytest.raises(SpecError, match=f"allow = {allow} protects nobody, as 2 take part"):
+                small_spec(server={"protect": {"allow": allow}}, clients=clients)
+        small_spec(server={"protect": {"allow": 1}}, clients=clients)
 
     def test_a_baseline_has_no_step_to_protect(self):
         assert small_spec(server={"protect": True}, baseline="alone").server.protect is None
@@ -168,3 +177,25 @@ def test_no_loss_is_measured_twice(tmp_path):
             pass
     tried = sum(len(row.protection.opposed) for row in open_run(tmp_path / "run").rounds)
     assert counting.models == tried
+
+
+class _Losing(WrappedClients):
+    """Clients the last of whom is gone when losses are asked for, and not even named."""
+
+    def evaluate(self, params, client_ids, split, *, predictions=False):
+        left = client_ids[:-1] if split == "train" else client_ids
+        return super().evaluate(params, left, split, predictions=predictions)
+
+
+def test_who_is_lost_is_written_down_as_not_known(tmp_path):
+    table = PROTECTED | {"server": {"protect": {"allow": 1}}}
+    spec = small_spec(**table)
+    with build_pool(spec, build_data(spec)[0]) as pool:
+        for _ in execute(RunFolder.create(tmp_path / "run", spec), _Losing(pool)):
+            pass
+    steps = [row for row in open_run(tmp_path / "run").rounds if not row.held]
+    assert steps
+    for row in steps:
+        assert row.protection.opposed[-1] == row.client_ids[-1:]
+        np.testing.assert_array_equal(row.losses_after, row.protection.after)
+        assert np.isnan(row.losses_after).tolist() == [False, False, True]

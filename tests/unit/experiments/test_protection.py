@@ -15,7 +15,7 @@ from runs import FORMAT_1, finished_run, small_spec
 from verdicts import evaluation, protected_row, round_row
 
 REASONS = ("stationary", "opposed", "unmoved")
-PROTECTED = small_spec(server={"protect": {"allow": 2, "patience": 3}})
+PROTECTED = small_spec(server={"protect": {"allow": 1, "patience": 3}})
 
 kinds = st.sampled_from(("step", "short", "override", "lost", "failed", *REASONS))
 

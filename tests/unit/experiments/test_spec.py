@@ -50,6 +50,10 @@ def test_a_resolved_spec_survives_toml_and_resolves_to_itself(rule, compat, tmp_
         ({"clients": {"client_lr": 0.0}}, "clients.client_lr must be above 0, got 0.0."),
         ({"clients": {"per_round": 5, "participation": 0.5}}, "say the same thing twice"),
         ({"clients": {"per_round": 21}}, "per_round = 21 is more than the number of clients"),
+        (
+            {"clients": {"per_round": 4}, "server": {"protect": {"allow": 4}}},
+            "server.protect.allow = 4 protects nobody, as 4 take part in a round; allow fewer",
+        ),
         ({"model": {"hidden": [1.5]}}, "model.hidden must be a list, each a whole number"),
         ({"rule": {"name": "fedavg", "epsilon": 0.5}}, "rule.epsilon does not apply to 'fedavg'"),
         ({"rule": {"name": "fedavg", "q": 0.5}}, "rule.q does not apply to 'fedavg'"),

@@ -77,6 +77,14 @@ def test_a_foreign_folder_gets_not_even_a_lock(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
+def test_a_folder_of_runs_is_said_to_hold_them(tmp_path):
+    """After `run --compare` a plain `run` of the same spec was told that there was no run."""
+    for name in ("alone", "fedavg"):
+        finished_run(tmp_path / name)
+    with pytest.raises(StoreError, match="holds the runs alone and fedavg; choose another --out"):
+        RunFolder.create(tmp_path, small_spec())
+
+
 WRITTEN = (
     "rounds.jsonl", "evaluations.jsonl", "timings.jsonl", "gram.bin", "lock", "environment.json",
     "partition.npz", "model.safetensors", "summary.json", "clients.csv", "predictions.npz",

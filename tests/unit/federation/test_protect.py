@@ -92,6 +92,19 @@ def test_a_stationary_cohort_is_held_with_a_proof():
     assert (states[1].held_rounds, states[1].failed_rounds, record.failed) == (1, 0, None)
 
 
+@pytest.mark.parametrize(("start", "held"), [(0.0, True), (9.0, False)])
+def test_a_crowd_is_judged_by_its_gradients_themselves(start, held):
+    anchors = np.random.default_rng(1).normal(size=(120, 3))
+    federation = Quadratics(anchors).protected(FedAvg())
+    _, (record,) = run(federation, np.full(3, start, np.float32), 1)
+    protected, gradients = record.protected, record.cohort.gradients.rows.astype(np.float64)
+    assert protected.held == held
+    direction = protected.omega_lam @ (gradients / protected.gradient_norms[:, None])
+    assert np.linalg.norm(direction) == pytest.approx(protected.omega, rel=1e-9, abs=1e-14)
+    assert protected.omega <= 1e-13 if held else protected.omega > 0.5
+    assert protected.omega_gap <= 1e-13
+
+
 def test_a_round_that_is_held_lets_the_rule_remember():
     rule = AFL(gamma_w=0.1, gamma_lambda=0.5, average_iterates=False)
     federation = Quadratics(np.array([[1.0, 0.0], [-2.0, 0.0]])).protected(rule)
@@ -178,6 +191,41 @@ def test_who_is_lost_between_the_phases_opposes():
         assert record.protected.opposed == ((0,),) * 12
 
 
+def test_a_model_beyond_its_numbers_is_never_made_whoever_may_be_worse_off():
+    quadratics = Quadratics(np.array([[3.4e38, 0.0], [3.3e38, 0.0]]))
+    start = np.array([3e38, 0.0], np.float32)
+
+    def further(params, client_ids, round_num):
+        cohort = quadratics.train_and_differentiate(params, client_ids, round_num)
+        return replace(cohort, losses=np.ones(2), before=np.ones(2))
+
+    federation = quadratics.protected(
+        FedAvg(), Protection(allow=2), train_cohort=further, schedule=Constant(server_lr=4.0)
+    )
+    with np.errstate(over="ignore"):
+        states, (record,) = run(federation, start, 1)
+    assert np.isfinite(states[1].params).all()
+    assert record.protected.scale == 0.25
+    assert record.protected.opposed[:2] == ((0, 1),) * 2
+
+
+def test_an_answer_that_is_not_about_every_model_is_refused():
+    quadratics = Quadratics(ANCHORS)
+
+    def of_the_first(models, client_ids):
+        found = quadratics.evaluate(models, client_ids)
+        return replace(found, losses=found.losses[0])
+
+    federation = quadratics.protected(FedAvg(), losses=of_the_first, trials_at_once=3)
+    with pytest.raises(SpecError, match=r"of 3 models, 6 participants answered .* shape \(6,\)"):
+        run(federation, START, 1)
+    whole, alone = (
+        run(quadratics.protected(FedAvg(), losses=losses), START, 3)[0][-1].params
+        for losses in (quadratics.evaluate, of_the_first)
+    )
+    np.testing.assert_array_equal(alone, whole)
+
+
 @pytest.mark.parametrize("at_once", [2, 5, 12, 100])
 def test_how_many_lengths_are_asked_about_at_once_changes_nothing(at_once):
     quadratics = Quadratics(ANCHORS, client_lr=0.4, steps=3)
@@ -218,7 +266,7 @@ def test_clients_that_bring_no_gradients_are_quarantined_all():
 
 
 def test_an_average_of_models_is_refused():
-    with pytest.raises(SpecError, match="average"):
+    with pytest.raises(SpecError, match=r"set rule\.average_iterates to false"):
         Quadratics(ANCHORS).protected(AFL(average_iterates=True))
 
 
