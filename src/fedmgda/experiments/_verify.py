@@ -47,7 +47,7 @@ from fedmgda.experiments._verify_rounds import check_rounds
 from fedmgda.experiments._verify_setup import attackers, round_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from fedmgda.experiments._environment import Environment
 
@@ -161,7 +161,6 @@ def _look_at_evaluations(folder: Folder, ledger: Ledger) -> None:
 
 def _look_at_results(folder: Folder, ledger: Ledger) -> None:
     """The model, and what is made of the records at the end."""
-    ledger.add(*_model(folder))
     evaluations, sizes, summary = folder.evaluations[0], folder.sizes, folder.summary
     if not evaluations or sizes is None or summary is None:
         return
@@ -180,6 +179,7 @@ def _look_at_results(folder: Folder, ledger: Ledger) -> None:
         cone_gram=folder.cone_gram,
         same_code=lambda: _same_code(folder.environment),
     )
+    ledger.add(ledger.attempt(MODEL, lambda: _check_model(folder, results.model_round)))
     if folder.predictions is not None:
         ledger.add(ledger.attempt(PREDICTIONS, lambda: check_predictions(results)))
     clients = folder.clients
@@ -195,28 +195,21 @@ def _same_code(written: Environment) -> bool:
     return version == fedmgda.__version__ and written.commit == here.commit
 
 
-def _model(folder: Folder) -> Iterator[Finding]:
-    """Yield what is found in the model: finite numbers, and the digest of a protected round."""
+def _check_model(folder: Folder, round_num: int) -> Finding | None:
+    """Look at the model: finite numbers, and the digest in the record of a protected round."""
     if folder.model is None:
-        return
+        return None
     count = sum(array.size for array in folder.model.values())
-    finite = all(np.isfinite(array).all() for array in folder.model.values())
-    if not finite:
-        yield Finding(claim="the model", standing="wrong", place=MODEL, by="it is not finite")
-        return
-    by = f"{count} finite numbers in {len(folder.model)} tensors"
-    rows = folder.rounds[0]
-    kept = (folder.summary or {}).get("selected_round", len(rows))
-    digests = [
-        row.protection.model
-        for row in rows
-        if row.protection is not None and isinstance(kept, int) and row.round_num <= kept
-    ]
+    by, why = f"{count} finite numbers in {len(folder.model)} tensors", ""
+    if not all(np.isfinite(array).all() for array in folder.model.values()):
+        why = "it is not finite"
+    steps = [row.protection for row in folder.rounds[0] if row.round_num <= round_num]
+    digests = [step.model for step in steps if step is not None]
     if digests:
         found = file_digest(folder.path / MODEL)
+        by += f", the sha256 of round {round_num}"
         if found is None or found[0] != digests[-1]:
-            why = f"its sha256 is not that of the model after round {kept}"
-            yield Finding(claim="the model", standing="wrong", place=MODEL, by=why)
-            return
-        by += f", the sha256 of round {kept}"
-    yield Finding(claim="the model", standing="proved", by=by, checked=count)
+            why = why or f"its sha256 is not that of the model after round {round_num}"
+    if why:
+        return Finding(claim="the model", standing="wrong", place=MODEL, by=why)
+    return Finding(claim="the model", standing="proved", by=by, checked=count)

@@ -105,7 +105,7 @@ def _odd_files(folder: Path, done: Done) -> Iterator[tuple[str, str]]:
         if found is None:
             yield name, "it is missing"
         elif found != (wanted.sha256, wanted.bytes):
-            yield name, f"its {found[1]} bytes are not the {wanted.bytes} of {DONE}'s digest"
+            yield name, f"its {found[1]} bytes are not the {wanted.bytes} whose digest {DONE} holds"
 
 
 def _odd_list(

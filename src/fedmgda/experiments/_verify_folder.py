@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 import numpy as np
 
-from fedmgda._files import file_digest, names_in, read_part
+from fedmgda._files import file_digest, is_there, names_in, read_part
 from fedmgda.experiments._audit import FAULTS, Finding
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._client_names import with_client_ids
@@ -188,6 +188,8 @@ def read_folder(path: Path, spec: Spec, ledger: Ledger) -> Folder:
         content = ledger.attempt(name, lambda: read_named(path, name))
         return None if content is None else ledger.attempt(name, lambda: parse(content))
 
+    # Of a run that is going on: what is written first is read last, and so is there.
+    finished = is_there(path / DONE)
     sizes = read(PARTITION, _sizes)
     sums = read(PARTITION, partition_target_sums)
     num_clients = 0 if sizes is None else len(sizes["train"])
@@ -197,8 +199,8 @@ def read_folder(path: Path, spec: Spec, ledger: Ledger) -> Folder:
         spec=spec,
         written=spec,
         environment=read(ENVIRONMENT, _environment) or Environment(format=0),
-        done=ledger.attempt(DONE, lambda: read_done(path)),
-        finished=(path / DONE).is_file(),
+        done=ledger.attempt(DONE, lambda: read_done(path)) if finished else None,
+        finished=finished,
         rounds=([], None),
         evaluations=([], None),
         sizes=sizes,
@@ -213,10 +215,10 @@ def read_folder(path: Path, spec: Spec, ledger: Ledger) -> Folder:
         ),
     )
     known = ledger.attempt(SPEC, lambda: _carried_out(folder)) or spec
-    rounds = ledger.attempt(ROUNDS, lambda: survey_rows(path / ROUNDS, RoundRow, known.rounds))
     evaluations = ledger.attempt(
         EVALUATIONS, lambda: survey_rows(path / EVALUATIONS, EvaluationRow, known.rounds + 1)
     )
+    rounds = ledger.attempt(ROUNDS, lambda: survey_rows(path / ROUNDS, RoundRow, known.rounds))
     return replace(
         folder, spec=known, rounds=rounds or ([], None), evaluations=evaluations or ([], None)
     )

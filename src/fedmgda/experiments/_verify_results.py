@@ -78,25 +78,26 @@ class Results:
     same_code: Callable[[], bool]
 
     @property
-    def kept_round(self) -> int:
-        """The round of the model that is kept."""
-        measure = self.spec.evaluation.measure
-        if measure is None or self.spec.baseline == "alone":
-            return self.evaluations[-1].round_num
-        return selected_round(self._scores(), measure, self.spec.evaluation.patience)[0]
+    def judged(self) -> EvaluationRow:
+        """The evaluation of the model that is kept, or the last where that was not evaluated."""
+        kept, last = self.model_round, self.evaluations[-1]
+        return next((row for row in self.evaluations if row.round_num == kept), last)
 
     @property
-    def judged(self) -> EvaluationRow:
-        """The evaluation of that model."""
-        kept = self.kept_round
-        return next(row for row in self.evaluations if row.round_num == kept)
+    def model_round(self) -> int:
+        """The round of the model that is kept: the selected one, or the last."""
+        spec = self.spec
+        if spec.baseline == "alone":
+            return spec.rounds
+        measure = spec.evaluation.measure
+        if measure is None:
+            return len(self.rounds)
+        return selected_round(self._scores(), measure, spec.evaluation.patience)[0]
 
     @property
     def model_evaluated(self) -> bool:
-        """Whether the model that is kept is the one of that evaluation: a last one may be none."""
-        made = len(self.rounds) if self.spec.baseline != "alone" else self.spec.rounds
-        selected = self.spec.evaluation.measure is not None
-        return selected or self.judged.round_num == made
+        """Whether the model that is kept was evaluated: by `evaluation.last`, the last may not."""
+        return self.judged.round_num == self.model_round
 
     @property
     def metrics_known(self) -> bool:
@@ -238,6 +239,8 @@ def check_summary(results: Results, table: dict[str, Any]) -> Iterator[Finding]:
     said, odd = difference(written, encode(found)), None
     if said is None and isinstance(table.get("verdict"), dict):
         said, odd = _check_verdict(results, table["verdict"])
+    if said is None and (keys := _other_keys(results, table, encode(found))):
+        said = f"its records give {keys[0]}, or do not, and it says otherwise"
     if odd is not None:
         yield Finding(claim="the verdict", standing="not checkable", by=odd)
     if said is not None:
@@ -245,6 +248,14 @@ def check_summary(results: Results, table: dict[str, Any]) -> Iterator[Finding]:
     else:
         by = f"made again of {len(results.rounds)} rounds, {len(results.evaluations)} evaluations"
         yield Finding(claim=SUMMARY, standing="proved", by=by, checked=1)
+
+
+def _other_keys(results: Results, table: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """Return the keys that only one of two summaries has, where the same code made both."""
+    expected = set(found) | (set() if results.spec.baseline == "alone" else {"verdict"})
+    unknown = set() if results.metrics_known else {"metrics"}
+    other = sorted((expected ^ set(table)) - unknown)
+    return other if other and results.same_code() else []
 
 
 def _unnamed(metrics: MetricsSummary, written: dict[str, Any]) -> MetricsSummary:

@@ -17,9 +17,10 @@ import pytest
 from fedmgda import verify
 from fedmgda._errors import DataError
 from fedmgda.cli._app import run_app
+from fedmgda.experiments import RunFolder, execute
 from fedmgda.experiments._folder_files import RESULTS
 from forgery import forge, seal
-from runs import FORMAT_1, carry_on, copy_of, finished_run, stopped_run
+from runs import FORMAT_1, carry_on, copy_of, finished_run, small_spec, stopped_run
 from tables import write_table
 
 PROTECTED = {"server": {"protect": True, "lr": 3.0}, "rounds": 8, "clients": {"per_round": 3}}
@@ -173,6 +174,14 @@ class TestPasses:
         with (tmp_path / "run" / "rounds.jsonl").open("ab") as file:
             file.write(torn)
         assert verify(tmp_path / "run").verified
+
+    def test_a_run_that_is_going_on(self, tmp_path):
+        path, seen = tmp_path / "run", []
+        steps = execute(RunFolder.create(path, small_spec()))
+        for _ in steps:
+            audit = verify(path)
+            seen.append((wrong(audit), audit.rounds))
+        assert seen == [([], rounds) for rounds in range(7)]
 
     @pytest.mark.parametrize("name", ["finished", "stopped"])
     def test_a_folder_of_format_1_and_what_it_lacks(self, name):
@@ -367,6 +376,19 @@ class TestForgery:
 
         forge(path, "predictions.npz", changed)
         assert any(re.search(reason, said) for said in wrong(verify(path)))
+
+    def test_no_key_of_the_summary_leads_to_another_model(self, protected, tmp_path):
+        path = copy_of(protected, tmp_path / "run")
+        forge(path, "summary.json", lambda table: table.update(selected_round=0))
+        assert any("selected_round" in said for said in wrong(verify(path)))
+        forge(path, "model.safetensors", lambda content: content[:-4] + bytes(4))
+        assert any("its sha256 is not that of the model" in said for said in wrong(verify(path)))
+
+    def test_a_summary_without_a_verdict_or_what_was_held_is_found(self, protected, tmp_path):
+        for key in ("verdict", "protection"):
+            path = copy_of(protected, tmp_path / key)
+            forge(path, "summary.json", lambda table, key=key: table.pop(key))
+            assert any(key in said for said in wrong(verify(path)))
 
     def test_a_seal_alone_changes_nothing(self, plain, tmp_path):
         path = copy_of(plain, tmp_path / "run")
