@@ -50,7 +50,9 @@ def test_the_spec_says_what_was_found_and_changes_no_default(visits):
         "data": {"path": "visits.csv", "client": "hospital", "target": "outcome"},
         "clients": {},
         "rule": {"name": "fedmgda+"},
+        "server": {},
     }
+    assert "# protect = true" in proposal.spec
     assert '# class_weights = "balanced"' in proposal.spec
     assert not proposal.unsure
 

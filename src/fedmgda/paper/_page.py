@@ -16,6 +16,7 @@ from fedmgda.paper._text import (
     primaries_lines,
     reasons_of,
     star,
+    worth_saying,
 )
 
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ def _differences_block(found: Sequence[Answer]) -> str:
             f"{a.difference.mean:+.2f}", interval_text(a.difference),
             "seen" if a.difference.excludes_zero else "", str(a.difference.n),
         )
-        for a in found
-        if not math.isnan(a.difference.mean)
+        for a in worth_saying(found)
     ]  # fmt: skip
     head = ("metric", "first - second", "within", "mean", "95 % interval", "", "seeds")
     body = [_row(head), "|---|---|---|--:|---|---|--:|", *(_row(cells) for cells in rows)]

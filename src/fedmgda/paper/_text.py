@@ -41,6 +41,7 @@ __all__ = [
     "promises_lines",
     "reasons_of",
     "star",
+    "worth_saying",
 ]
 
 STARS = (
@@ -55,7 +56,7 @@ SEEN = (
 )
 """What is said above differences that no verdict rests on."""
 
-_LEVEL = 0.05
+_LEVEL, _NOTHING = 0.05, 1e-9
 
 
 def lines_csv(study: Study, lines: Sequence[Line]) -> str:
@@ -177,8 +178,17 @@ def fixed_answers_lines(found: Sequence[Answer]) -> list[str]:
     """Say every difference in what was fixed beforehand, and whether it is seen."""
     return [
         f"{_answer_text(a)}{', seen' if a.difference.excludes_zero else ''}"
+        for a in worth_saying(found)
+    ]
+
+
+def worth_saying(found: Sequence[Answer]) -> list[Answer]:
+    """Leave out what neither was measured nor differs in any seed: shares that are all zero."""
+    return [
+        a
         for a in found
         if not math.isnan(a.difference.mean)
+        and not (math.isnan(a.difference.low) and abs(a.difference.mean) < _NOTHING)
     ]
 
 

@@ -19,6 +19,7 @@ from fedmgda.paper import (
     _published,
     answers_lines,
     export_study,
+    fixed_answers_lines,
     load_study,
     plan_study,
     preamble,
@@ -189,6 +190,14 @@ def test_what_was_fixed_has_files_of_its_own_and_leaves_the_others_as_they_were(
         folder / "fmnist-rules-differences.csv"
     ).read_text()
     assert "late_average" not in old
+
+
+def test_shares_that_are_zero_in_every_run_are_no_difference_worth_saying(study, folder):
+    report = write_report(study, SETTING, folder)
+    texts = fixed_answers_lines(report.fixed_answers)
+    assert len(report.fixed_answers) == 2 * (len(FIXED) - len(PROTECTED))
+    assert any(": late_average " in text for text in texts)
+    assert not any(": held " in text for text in texts)
 
 
 def test_what_nothing_measured_is_left_out(study, tmp_path):
