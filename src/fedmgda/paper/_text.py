@@ -239,9 +239,10 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
         texts.append(short)
     if setting.changes:
         texts.append(f"Changed: {', '.join(setting.changes)}.")
-    if study.longer:
+    ran = {cell_name(study, line.cell) for line in lines if line.values}
+    if longer := [name for name in study.longer if name in ran]:
         texts.append(
-            f"{', '.join(study.longer)}: {round(study.cost * rounds)} rounds, what {rounds} "
+            f"{', '.join(longer)}: {round(study.cost * rounds)} rounds, what {rounds} "
             f"protected ones take (one takes as long as {study.cost:g} plain ones)."
         )
     if rounds != study.rounds:
