@@ -82,5 +82,5 @@ $(VENV)/.run: $(VENV)/.pip pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	@$(PIP) --group test --group check
+	@$(PIP) --no-build-isolation --editable '.[all,flower]' --group test --group check
 	@touch $@

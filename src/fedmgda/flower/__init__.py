@@ -1,0 +1,1 @@
+"""The same rules and the same specs on Flower: its engine carries, everything else is ours."""
