@@ -42,12 +42,19 @@ from fedmgda.experiments._rows import (
 )
 from fedmgda.experiments._run import Progress, execute
 from fedmgda.experiments._settle import Settled, settle
-from fedmgda.experiments._signals import Interrupted
+from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
-from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
+from fedmgda.experiments._toml import (
+    merged,
+    read_toml,
+    to_table,
+    to_toml,
+    toml_value,
+    with_overrides,
+)
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._verdict import Stalls, Verdict
@@ -103,6 +110,7 @@ __all__ = [
     "execute",
     "holds_run",
     "inert_decay",
+    "interruptible",
     "is_comparison_csv",
     "is_file_of_run",
     "known_ids",
@@ -123,6 +131,7 @@ __all__ = [
     "to_json",
     "to_table",
     "to_toml",
+    "toml_value",
     "train",
     "verify",
     "with_overrides",
