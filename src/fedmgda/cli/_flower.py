@@ -10,6 +10,7 @@ import typer
 
 from fedmgda._errors import MissingDependencyError, SpecError
 from fedmgda.cli._console import err, escape, note, out, say
+from fedmgda.cli._flower_schema import schema
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._screen import print_screen
 from fedmgda.experiments import (
@@ -37,6 +38,7 @@ flower_app = typer.Typer(
     help="Run a spec on Flower: simulated, on this machine's loopback, or on real machines.",
     no_args_is_help=True,
 )
+flower_app.command()(schema)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
 Overrides = Annotated[
@@ -56,17 +58,6 @@ Out = Annotated[
         help="The run folder, on the SuperLink's machine; runs/NAME if not given.",
     ),
 ]
-
-
-@flower_app.callback()
-def check_flower() -> None:
-    """Run a spec on Flower: simulated, on this machine's loopback, or on real machines."""
-    for package in ("flwr", "psutil"):
-        if find_spec(package) is None:
-            raise MissingDependencyError(
-                f"fedmgda flower needs the package {package}; "
-                "install it with: pip install 'fedmgda[flower]'."
-            )
 
 
 @flower_app.command()
@@ -167,6 +158,7 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
     ] = False,
 ) -> None:
     """Be a node of a federation: a SuperNode with its resident worker, until it is stopped."""
+    _require_flower()
     from fedmgda.flower._supernode import Seat, run_node  # noqa: PLC0415 (optional)
 
     if insecure == (authority is not None or key is not None) or (
@@ -194,6 +186,7 @@ def keys(
     nodes: Nodes = 2,
 ) -> None:
     """Make what a secured federation needs: a certificate for the SuperLink, a key per node."""
+    _require_flower()
     from fedmgda.flower._keys import make_node_key, make_server_keys  # noqa: PLC0415 (optional)
 
     made = make_server_keys(folder, hosts or ())
@@ -212,6 +205,7 @@ def _order(
     *,
     no_code: bool,
 ) -> Order:
+    _require_flower()
     from fedmgda.flower._local import Order  # noqa: PLC0415 (optional packages)
 
     table = with_overrides(read_toml(spec_path), config or [])
@@ -242,3 +236,12 @@ def _conclude(folder: Path, code: int, *, as_json: bool) -> None:
         out.print_json(to_json(finished.summary))
     else:
         print_screen(finished)
+
+
+def _require_flower() -> None:
+    for package in ("flwr", "psutil"):
+        if find_spec(package) is None:
+            raise MissingDependencyError(
+                f"This command needs the package {package}; "
+                "install it with: pip install 'fedmgda[flower]'."
+            )
