@@ -122,11 +122,17 @@ class Deployment:
         self._family.close()
 
     def check(self) -> None:
-        """Refuse to go on with a part that has ended."""
-        for name, code in self._family.ended().items():
+        """Refuse to go on without the SuperLink, or without a single node.
+
+        Raises:
+            DeploymentError: If they have ended.
+        """
+        ended = self._family.ended()
+        nodes = [f"SuperNode {index}" for index in range(len(self._nodes))]
+        lost = ["SuperLink"] if "SuperLink" in ended else nodes
+        if lost and all(name in ended for name in lost):
             raise DeploymentError(
-                f"{name} ended with code {code}: {self.last_words(name)} "
-                f"(the whole log was {self._log(name)})"
+                f"The {lost[0]} ended with code {ended[lost[0]]}: {self.last_words(lost[0])}"
             )
 
     def start_superlink(self) -> None:

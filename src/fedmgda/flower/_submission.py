@@ -153,7 +153,9 @@ class Submission:
         """Follow no longer; the run itself goes on."""
         self._process.kill()
         self._process.wait()
-        self._reader.join(_LOOK)
+        self._reader.join()  # the pipe has ended with its other side
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def _take(self, line: str, news: Callable[[str], None]) -> End | None:
         if line.strip():
@@ -176,7 +178,8 @@ class Submission:
         return End(
             FlowerError.exit_code,
             f"The run {self._run_id} ended without saying why, as one does whose ServerApp was "
-            "killed; the same command goes on from the last round that was saved.",
+            f"killed or could not start ({self._last[-1]:.300}); the same command goes on from "
+            "the last round that was saved.",
         )
 
     def _read(self) -> None:
