@@ -22,6 +22,7 @@ from fedmgda.data._federate import LocalSplit, federate, split_locally
 from fedmgda.data._federated import Examples, FederatedData, Pixels, Split
 from fedmgda.data._fingerprint import fingerprint
 from fedmgda.data._label_quantity import label_quantity_partition
+from fedmgda.data._part import FederationPart, part_of
 from fedmgda.data._partitions import (
     PARTITIONS,
     Partition,
@@ -45,11 +46,13 @@ from fedmgda.data.datasets._writers import load_writers
 from fedmgda.data.own._columns import RawColumn, RawTable, read_columns
 from fedmgda.data.own._encoder import EncodedColumn, Encoder
 from fedmgda.data.own._encoding import Encoding, Table, encode_table, encoder_of
-from fedmgda.data.own._files import FILE_COLUMN, load_folder, load_own, read_raw
+from fedmgda.data.own._files import FILE_COLUMN, load_folder, load_own, read_own, read_raw
 from fedmgda.data.own._given_rows import raw_rows
 from fedmgda.data.own._guess import Guess, group_sizes, guess_client, guess_target
 from fedmgda.data.own._inspect import ColumnFacts, ColumnKind, inspect_columns
 from fedmgda.data.own._npz import load_npz
+from fedmgda.data.own._owners import client_order
+from fedmgda.data.own._schema import GivenColumn, GivenSchema
 from fedmgda.data.own._statistics import (
     ColumnSchema,
     Schema,
@@ -80,7 +83,10 @@ __all__ = [
     "Encoding",
     "Examples",
     "FederatedData",
+    "FederationPart",
     "FileCheck",
+    "GivenColumn",
+    "GivenSchema",
     "Guess",
     "LearningTask",
     "LocalSplit",
@@ -102,6 +108,7 @@ __all__ = [
     "add_statistics",
     "cache_root",
     "check_federation",
+    "client_order",
     "data_facts",
     "dataset_folder",
     "dirichlet_partition",
@@ -139,6 +146,7 @@ __all__ = [
     "make_encoder",
     "make_table",
     "natural_partition",
+    "part_of",
     "quadratic_federation",
     "quadratic_optima",
     "quantity_skew_partition",
@@ -146,6 +154,7 @@ __all__ = [
     "raw_rows",
     "read_adult",
     "read_columns",
+    "read_own",
     "read_raw",
     "shard_partition",
     "split_locally",

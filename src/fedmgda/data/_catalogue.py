@@ -17,8 +17,8 @@ from fedmgda.data.datasets._mnist import FASHION_MNIST, MNIST
 from fedmgda.data.datasets._shakespeare import SHAKESPEARE
 from fedmgda.data.datasets._synthetic import QUADRATICS, SYNTHETIC
 from fedmgda.data.datasets._writers import WRITERS
-from fedmgda.data.own._files import TABLE
 from fedmgda.data.own._function import FUNCTION
+from fedmgda.data.own._own_dataset import TABLE
 from fedmgda.data.sources._cache import cached_folder
 from fedmgda.data.sources._verify import folder_of, verify_origin
 

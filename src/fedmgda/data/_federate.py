@@ -23,7 +23,10 @@ LocalSplit: TypeAlias = Literal["shuffled", "tail"]
 
 
 def split_locally(
-    client_rows: Sequence[Indices], how: LocalSplit, seed: int
+    client_rows: Sequence[Indices],
+    how: LocalSplit,
+    seed: int,
+    client_ids: Sequence[int] | None = None,
 ) -> tuple[tuple[Indices, ...], tuple[Indices, ...], tuple[Indices, ...]]:
     """Cut every client's examples 80 / 10 / 10 into train, validation and test.
 
@@ -32,6 +35,7 @@ def split_locally(
         how: "shuffled" permutes each client's examples first; "tail" cuts them as they come, which
             leaves label-sorted clients a test set of one class (what the released code does).
         seed: The seed of the permutations.
+        client_ids: Who they are, where they are not all clients; each id is part of its seed.
 
     Returns:
         Three tuples with one index array per client.
@@ -40,7 +44,8 @@ def split_locally(
         DataError: If a client has fewer than three examples.
     """
     train, validation, test = [], [], []
-    for client, own in enumerate(client_rows):
+    ids = range(len(client_rows)) if client_ids is None else client_ids
+    for client, own in zip(ids, client_rows, strict=True):
         if len(own) < 3:
             raise DataError(
                 f"Client {client} has {len(own)} examples and needs at least 3: one to train on, "

@@ -107,7 +107,7 @@ class _Alone:
                 {
                     MODEL: None,
                     ENCODER: encoder_bytes(facts.encoder),
-                    PREDICTIONS: content if self._spec.records.predictions else None,
+                    PREDICTIONS: content if self._spec.records.keeps_predictions else None,
                     CLIENTS: clients_csv(table),
                     SUMMARY: to_json(summary).encode(),
                 }
@@ -194,7 +194,7 @@ class _Alone:
         return evaluation_row(round_num, found, ())
 
     def _predictions(self) -> bytes | None:
-        if not self._spec.records.predictions and self._spec.evaluation.metrics is None:
+        if not self._spec.records.keeps_predictions and self._spec.evaluation.metrics is None:
             return None
         tested = [(i, told) for i, told in enumerate(self._told) if "outputs" in told]
         if not tested:

@@ -26,7 +26,8 @@ def data_settings(data: DataSpec) -> Settings:
 def resolve_data(spec: Spec) -> DataSpec:
     """Fill in what the data set and `compat` decide; refuse keys that would be ignored."""
     data, given = spec.data, data_settings(spec.data)
-    name = data.name or ("table" if data.path is not None else "digits")
+    own_files = data.path is not None or data.schema is not None
+    name = data.name or ("table" if own_files else "digits")
     dataset = find_dataset(name)
     own = {**dataset.settings, **(dataset.released if spec.compat == "released-code" else {})}
     partition: Any = data.partition or own.get("partition")

@@ -54,7 +54,15 @@ def resolve(spec: Spec) -> Spec:
         last=_first(spec.evaluation.last, not released),
         global_test=spec.evaluation.global_test or None,
         select=_first(spec.evaluation.select, find_dataset(data.name or "").select),
-        metrics=_first(spec.evaluation.metrics, "auto" if data.name == "table" else None),
+        # They take what the model says of single examples, which stays where a schema is.
+        metrics=_first(
+            spec.evaluation.metrics, "auto" if data.name == "table" and not data.schema else None
+        ),
+    )
+    records = replace(
+        spec.records,
+        gram=_first(spec.records.gram, data.schema is None),
+        predictions=_first(spec.records.predictions, data.schema is None),
     )
     resolved = replace(
         spec,
@@ -65,6 +73,7 @@ def resolve(spec: Spec) -> Spec:
         attack=_resolve_attack(spec.attack),
         evaluation=evaluation,
         server=resolve_server(spec.server, spec.rule.name, data),
+        records=records,
     )
     _check(resolved)
     if preset is not None:

@@ -229,7 +229,7 @@ class _Run:
             table = tuple(replace(client, rounds=len(rounds)) for client in table)
         predictions = self._predictions(model)
         summary, table = with_metrics(self._spec, facts, predictions, summary, table)
-        kept_rows = predictions if self._spec.records.predictions else None
+        kept_rows = predictions if self._spec.records.keeps_predictions else None
         verdict = judge(evidence_of(run, self._spec, self._clients, row, kept_rows))
         protection = protection_summary(self._spec, rounds)
         summary = replace(summary, verdict=verdict, protection=protection)
@@ -245,7 +245,7 @@ class _Run:
             self._folder.finish(results)
 
     def _predictions(self, model: Vector) -> bytes | None:
-        if not self._spec.records.predictions and self._spec.evaluation.metrics is None:
+        if not self._spec.records.keeps_predictions and self._spec.evaluation.metrics is None:
             return None
         found = self._evaluated(model, predictions=True).predictions
         return None if found is None else predictions_bytes(found, self._clients.facts.num_classes)
@@ -275,7 +275,7 @@ class _Run:
         before, after = self._losses(server, record)
         evaluation = self._evaluate(server) if self._is_due(server.round_num) else None
         row = round_row(record, before, after, self._malicious, self._digest(server, record))
-        whole, kept = self._stalls < _STALLS_KEPT, self._spec.records.gram
+        whole, kept = self._stalls < _STALLS_KEPT, self._spec.records.keeps_gram
         gram = gram_bytes(record, whole=whole) if kept else None
         cone = cone_gram_bytes(record) if kept else None
         seconds = {**record.seconds, "evaluate": time.perf_counter() - started}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from fedmgda.attacks import ATTACKS
-from fedmgda.data import DATASETS, PARTITIONS
+from fedmgda.data import DATASETS, PARTITIONS, GivenSchema
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
 from fedmgda.values import Annealed
@@ -75,6 +75,7 @@ class DataSpec:
     index_shift: int | None = _number(None, low=0, high=1)
     local_split: Literal["shuffled", "tail", "temporal", "random"] | None = None
     options: dict[str, Any] | None = None
+    schema: GivenSchema | None = None
 
 
 @final
@@ -227,11 +228,23 @@ class EvaluationSpec:
 class RecordsSpec:
     """What is written down beside the results; no key here changes one.
 
-    Gram matrices tell how alike clients are, and predictions what their examples are.
+    Gram matrices tell how alike clients are, and predictions what their examples are: both are
+    written unless `data.schema` says that files stay where they are. What an old spec does not
+    say is kept, as it was.
     """
 
-    gram: bool = True
-    predictions: bool = True
+    gram: bool | None = None
+    predictions: bool | None = None
+
+    @property
+    def keeps_gram(self) -> bool:
+        """Whether Gram matrices are written down."""
+        return self.gram is not False
+
+    @property
+    def keeps_predictions(self) -> bool:
+        """Whether it is written down what the model says of every test example."""
+        return self.predictions is not False
 
 
 @final

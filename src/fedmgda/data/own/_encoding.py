@@ -41,6 +41,7 @@ class Table:
         group_names: What the clients are called.
         encoding: How columns become features: "plain" standardises numbers and gives every
             category of the table a feature; "guarded" also clips and leaves rare categories out.
+        given: Whether a schema said what columns and classes there are.
         left_out: The columns that are no features: ids, dates, constants and empty ones.
         doubtful: Features that a user should look at.
         row_notes: Sentences about rows of the file that are not among the n.
@@ -54,6 +55,7 @@ class Table:
     groups: Indices | None = None
     group_names: tuple[str, ...] | None = None
     encoding: Encoding = "plain"
+    given: bool = False
     left_out: tuple[ColumnFacts, ...] = ()
     doubtful: tuple[ColumnFacts, ...] = ()
     row_notes: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class Table:
             columns=tuple(ColumnSchema(name=c.name, categories=c.categories) for c in self.columns),
             target=self.target,
             class_names=self.class_names,
+            given=self.given,
         )
 
     @property

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
-from fedmgda.data._dataset import Dataset
 from fedmgda.data.own._columns import RawTable, read_columns
 from fedmgda.data.own._npz import join_npz, load_npz
 from fedmgda.data.own._table import TableSettings, make_table
@@ -24,11 +23,10 @@ if TYPE_CHECKING:
     from fedmgda.data.own._encoding import Table
     from fedmgda.data.own._table import LearningTask
 
-__all__ = ["FILE_COLUMN", "TABLE", "load_folder", "load_own", "read_raw"]
+__all__ = ["FILE_COLUMN", "TABLES", "load_folder", "load_own", "read_own", "read_raw"]
 
-_TABLES = (".csv", ".tsv", ".parquet", ".pq")
+TABLES = (".csv", ".tsv", ".parquet", ".pq")
 FILE_COLUMN = "file name"
-_MIN_ROWS = 10  # of fewer, one row is tested on, and nobody can be told from chance
 
 
 def load_own(
@@ -44,10 +42,11 @@ def load_own(
     The columns are those of `load_table`; an npz file has none, and takes `task` alone.
     """
     columns = {"target": target, "client": client, "features": features}
-    return _read_own(Path(path), {**columns, "task": task})
+    return read_own(Path(path), {**columns, "task": task})
 
 
-def _read_own(path: Path, settings: Settings) -> Table | Examples:
+def read_own(path: Path, settings: Settings) -> Table | Examples:
+    """Read the user's data with the keys that a spec gives."""
     target, client = settings.get("target"), settings.get("client")
     if path.is_dir():
         if client is not None:
@@ -141,7 +140,7 @@ def _client_files(path: Path) -> list[Path]:
     files = sorted(
         file
         for file in path.iterdir()
-        if file.suffix.lower() in (*_TABLES, ".npz") and not file.name.startswith(".")
+        if file.suffix.lower() in (*TABLES, ".npz") and not file.name.startswith(".")
     )
     known: dict[str, Path] = {}
     for file in files:
@@ -183,75 +182,3 @@ def _stacked(columns: list[RawColumn]) -> RawColumn:
     if all(isinstance(column, np.ndarray) for column in columns):
         return np.concatenate(columns)
     return [text for column in columns for text in texts_of(column)]
-
-
-def _load(settings: Settings, seed: int) -> Table | Examples:
-    del seed  # the rows are what they are
-    return _read_own(Path(settings["path"]), settings)
-
-
-def _is_table_file(settings: Settings) -> bool:
-    """Tell a table, whose target and clients are columns, from an npz file or a folder."""
-    return Path(settings.get("path") or "").suffix.lower() in {*_TABLES, ".txt"}
-
-
-def _is_npz(settings: Settings) -> bool:
-    return Path(settings.get("path") or "").suffix.lower() == ".npz"
-
-
-def _default_partition(settings: Settings) -> str:
-    return "iid" if _is_table_file(settings) and "client" not in settings else "natural"
-
-
-def _check(settings: Settings) -> None:
-    _check_needed(settings)
-    for key in ("encoding", "ignore"):
-        if key in settings and _is_npz(settings):
-            raise SpecError(f"data.{key} does not apply to an npz file, which has no columns.")
-    if "ignore" in settings and "features" in settings:
-        raise SpecError("data.ignore does not apply beside data.features; leave one of them out.")
-    if "min_rows" in settings and settings["partition"] != "natural":
-        raise SpecError(
-            "data.min_rows applies to clients of their own, data.partition = 'natural', only."
-        )
-
-
-def _check_needed(settings: Settings) -> None:
-    if "path" not in settings:
-        raise SpecError("data.path is needed for a table; name the file.")
-    if _is_table_file(settings):
-        if "target" not in settings:
-            raise SpecError("data.target is needed for a table; name the column to predict.")
-        if settings["partition"] == "natural" and "client" not in settings:
-            raise SpecError("data.partition = 'natural' needs data.client, the clients' column.")
-
-
-def _defaults(settings: Settings) -> Settings:
-    """Return what new specs mean; "plain" is all that was done before there were these keys."""
-    found: dict[str, Any] = {} if _is_npz(settings) else {"encoding": "guarded"}
-    if settings["partition"] == "natural" and settings.get("encoding") != "plain":
-        found["min_rows"] = _MIN_ROWS
-    return found
-
-
-TABLE = Dataset(
-    name="table",
-    title="a table, arrays or a folder of your own",
-    federation="by its column of clients, by its files, or dealt by a partition",
-    licence="yours",
-    load=_load,
-    model="logistic",
-    clients="either",
-    options=("path", "client", "target", "features", "ignore", "task", "encoding", "min_rows"),
-    released={"local_split": "tail"},
-    # About ten updates mostly have a common direction; a hundred mostly have none.
-    most_per_round=10,
-    client_lr="auto",
-    # Updates of small models are short, and a step of length 1 leaps over what they point at.
-    schedule="median-norm",
-    # Small clients with rare classes are soon fitted too well.
-    select="loss",
-    default_partition=_default_partition,
-    check=_check,
-    defaults=_defaults,
-)

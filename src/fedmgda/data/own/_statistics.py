@@ -55,11 +55,20 @@ class ColumnSchema:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """What everybody knows about a table: the features, the target and its classes."""
+    """What everybody knows about a table: the features, the target and its classes.
+
+    Attributes:
+        columns: The features.
+        target: The name of the column to predict.
+        class_names: Its classes; None for a regression.
+        given: Whether it was agreed on before a row was read; then every category is a feature,
+            and nobody is asked how many rows have it.
+    """
 
     columns: tuple[ColumnSchema, ...]
     target: str
     class_names: tuple[str, ...] | None = None
+    given: bool = False
 
 
 @final
@@ -70,7 +79,8 @@ class Statistics:
     Attributes:
         num_rows: How many there are.
         sums: For each column of numbers its sums; None for categories.
-        counts: For each column of categories how many rows have each; None for numbers.
+        counts: For each column of categories how many rows have each; None for numbers, and where
+            the schema was given.
         target: The sums of the target of a regression; None for classes.
     """
 
@@ -95,7 +105,9 @@ def statistics_of(
         num_rows=len(rows),
         sums=tuple(sums_of(c.values[rows]) if c.categories is None else None for c in columns),
         counts=tuple(
-            None if c.categories is None else _counts(c.values[rows], len(c.categories))
+            None
+            if c.categories is None or schema.given
+            else _counts(c.values[rows], len(c.categories))
             for c in columns
         ),
         target=sums_of(targets[rows]) if schema.class_names is None else None,
@@ -132,7 +144,8 @@ def make_encoder(schema: Schema, statistics: Statistics) -> Encoder:
     """Return the guarded encoding: standardised and clipped numbers, categories that are not rare.
 
     A category is rare, and shares the zeros of those never seen, if fewer than 5 training rows have
-    it, or in a table of fewer than 500, fewer than one in a hundred.
+    it, or in a table of fewer than 500, fewer than one in a hundred. Of a schema that was given
+    none is.
     """
     least = min(_RARE, max(1, statistics.num_rows // _RARE_SHARE))
     columns = []
@@ -141,8 +154,10 @@ def make_encoder(schema: Schema, statistics: Statistics) -> Encoder:
             mean, scale = _mean_and_scale(sums)
             columns.append(EncodedColumn(name=about.name, mean=mean, scale=scale))
         else:
-            counted = zip(about.categories, counts or (), strict=True)
-            kept = tuple(category for category, count in counted if count >= least)
+            kept = about.categories
+            if counts is not None:
+                counted = zip(about.categories, counts, strict=True)
+                kept = tuple(category for category, count in counted if count >= least)
             columns.append(EncodedColumn(name=about.name, categories=kept))
     mean, scale = (0.0, 1.0) if schema.class_names else _mean_and_scale(statistics.target)
     return Encoder(

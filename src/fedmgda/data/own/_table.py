@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
-from fedmgda._text import did_you_mean, listed, nearest_names, shown, told_apart
+from fedmgda._text import did_you_mean, listed, nearest_names, shown
 from fedmgda.data.own._columns import read_columns
 from fedmgda.data.own._encoding import Table
 from fedmgda.data.own._incomplete import leave_out_incomplete
 from fedmgda.data.own._inspect import inspect_column
+from fedmgda.data.own._owners import check_complete, groups_of
+from fedmgda.data.own._schema import read_given_columns, read_given_targets
 from fedmgda.data.own._values import (
     classes_of,
-    missing_rows,
     numbers_of,
     read_column,
-    texts_of,
 )
 
 if TYPE_CHECKING:
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices
     from fedmgda.data.own._columns import RawTable
     from fedmgda.data.own._encoding import Encoding
     from fedmgda.data.own._inspect import ColumnFacts
+    from fedmgda.data.own._schema import GivenSchema
+    from fedmgda.data.own._values import Column
 
 __all__ = ["LearningTask", "TableSettings", "load_table", "make_table"]
 
@@ -39,8 +40,6 @@ LearningTask: TypeAlias = Literal["classification", "regression"]
 _FEATURES = ("number", "category")
 _KINDS = {"id": "an id", "date": "a date"}
 _MAX_CLASSES_GUESSED = 20
-_MIN_ROWS = 3
-_MAX_ID_DIGITS = 18  # longer ones are names, and slow or refused as integers
 
 
 @final
@@ -58,6 +57,7 @@ class TableSettings:
         encoding: How columns become features. "guarded" takes neither ids nor dates for features,
             and leaves out rows without a target or a client unless these are more than half.
         min_rows: Clients with fewer rows will be left out; None refuses those with fewer than 3.
+        schema: What columns and classes there are; None guesses both from the file.
     """
 
     target: str
@@ -67,6 +67,7 @@ class TableSettings:
     task: LearningTask | None = None
     encoding: Encoding = "plain"
     min_rows: int | None = None
+    schema: GivenSchema | None = None
 
 
 def load_table(
@@ -113,17 +114,20 @@ def make_table(raw: RawTable, settings: TableSettings) -> Table:
     if settings.encoding == "guarded":
         raw, row_notes = leave_out_incomplete(raw, target, client)
     targets, class_names = _targets(raw, settings)
-    chosen, left_out, doubtful = _choose(raw, settings, roles)
-    groups, group_names = (None, None) if client is None else _groups(raw, client, settings)
+    columns, left_out, doubtful = _columns(raw, settings, roles)
+    groups, group_names = (
+        (None, None) if client is None else groups_of(raw, client, settings.min_rows)
+    )
     return Table(
         name=raw.name,
-        columns=tuple(read_column(raw, name) for name in chosen),
+        columns=columns,
         target=shown(target),
         targets=targets,
         class_names=class_names,
         groups=groups,
         group_names=group_names,
         encoding=settings.encoding,
+        given=settings.schema is not None,
         left_out=left_out,
         doubtful=doubtful,
         row_notes=row_notes,
@@ -144,10 +148,20 @@ def _check_roles(raw: RawTable, settings: TableSettings) -> list[str]:
     return roles
 
 
+def _columns(
+    raw: RawTable, settings: TableSettings, roles: list[str]
+) -> tuple[tuple[Column, ...], tuple[ColumnFacts, ...], tuple[ColumnFacts, ...]]:
+    """Return the features, the columns that are none by their kind, and those in doubt."""
+    if settings.schema is not None:
+        return read_given_columns(raw, settings.schema), (), ()
+    chosen, left_out, doubtful = _choose(raw, settings, roles)
+    return tuple(read_column(raw, name) for name in chosen), left_out, doubtful
+
+
 def _choose(
     raw: RawTable, settings: TableSettings, roles: list[str]
 ) -> tuple[list[str], tuple[ColumnFacts, ...], tuple[ColumnFacts, ...]]:
-    """Return the features, the columns that are none by their kind, and those in doubt."""
+    """Return the names of the features, and what is known of the other columns."""
     given = settings.features
     names = [n for n in raw.columns if n not in roles] if given is None else list(given)
     if settings.encoding == "plain":
@@ -187,7 +201,9 @@ def _check_name(raw: RawTable, name: str) -> None:
 
 def _targets(raw: RawTable, settings: TableSettings) -> tuple[NDArray[Any], tuple[str, ...] | None]:
     name = settings.target
-    _check_complete(raw, name, "target")
+    check_complete(raw, name, "target")
+    if settings.schema is not None:
+        return read_given_targets(raw, name, settings.schema)
     numbers = numbers_of(raw, name)
     if (settings.task or _guessed(numbers)) == "regression":
         if numbers is None:
@@ -207,39 +223,3 @@ def _guessed(numbers: NDArray[np.float64] | None) -> LearningTask:
         return "classification"
     few = len(np.unique(numbers)) <= _MAX_CLASSES_GUESSED
     return "classification" if few and np.all(numbers == np.rint(numbers)) else "regression"
-
-
-def _groups(raw: RawTable, name: str, settings: TableSettings) -> tuple[Indices, tuple[str, ...]]:
-    _check_complete(raw, name, "client")
-    texts = texts_of(raw.columns[name])
-    names = sorted(set(texts))
-    if all(text.isdecimal() and len(text) <= _MAX_ID_DIGITS for text in names):
-        names.sort(key=int)
-    codes = {text: code for code, text in enumerate(names)}
-    groups = np.array([codes[text] for text in texts], dtype=np.int64)
-    counts = np.bincount(groups)
-    if settings.min_rows is None and counts.min() < _MIN_ROWS:
-        few = np.flatnonzero(counts < _MIN_ROWS)
-        first = int(few[0])
-        others = [f"{shown(names[client])!r:.80} ({counts[client]})" for client in few[1:]]
-        raise DataError(
-            f"Client {names[first]!r:.80} in column {name!r} has {counts[first]} row"
-            f"{'' if counts[first] == 1 else 's'} ({raw.place(int(np.argmax(groups == first)))}) "
-            f"and needs at least {_MIN_ROWS}, to train, validate and test on"
-            f"{', and so do ' if others else ''}{listed(others, 50)}; remove or merge "
-            f"{'them' if others else 'it'}, or set data.min_rows."
-        )
-    return groups, tuple(told_apart(map(shown, names)))
-
-
-def _check_complete(raw: RawTable, name: str, what: str) -> None:
-    column = raw.columns[name]
-    missing = np.flatnonzero(missing_rows(column))
-    if len(missing):
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        text = "" if isinstance(column, np.ndarray) else column[missing[0]]
-        remedy = f"{text!r} there means missing, so remove these rows or rename it" if text else ""
-        raise DataError(
-            f"The {what} in column {name!r} is missing in {raw.place(int(missing[0]))}{more}; "
-            f"{remedy or 'remove these rows'}."
-        )

@@ -59,9 +59,12 @@ def guarded_notes(table: Table) -> tuple[str, ...]:
             f"Look at these columns of {table.name}, and name those that are ids in data.ignore: "
             f"{'; '.join(columns)}."
         )
+    texts = "missing texts form a category of their own, 'missing'"
+    if table.given:
+        texts = "texts that are missing, or no category of data.schema, count as none of these"
     for numeric, what in (
         (True, "the mean of the training rows stands in for missing numbers"),
-        (False, "missing texts form a category of their own, 'missing'"),
+        (False, texts),
     ):
         lacking = [c for c in table.columns if c.num_missing and (c.categories is None) == numeric]
         if lacking:

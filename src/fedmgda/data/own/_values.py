@@ -29,6 +29,7 @@ __all__ = [
     "numbers_in_other_notation",
     "numbers_of",
     "parse_numbers",
+    "plain_number",
     "read_column",
     "texts_of",
 ]
@@ -181,15 +182,24 @@ def texts_of(raw: RawColumn) -> list[str]:
 def classes_of(table: RawTable, name: str, *, numeric: bool) -> tuple[tuple[str, ...], Indices]:
     """Return the classes of a target and the class of each row; 1 and 1.0 are the same number."""
     texts = texts_of(table.columns[name])
-    classes, codes = categories_of(table, name, [_plain(t) for t in texts] if numeric else texts)
+    texts = [plain_number(text) for text in texts] if numeric else texts
+    classes, codes = categories_of(table, name, texts)
     return tuple(told_apart(map(shown, classes))), codes
 
 
-def _plain(text: str) -> str:
-    """Return a number in the one way to write it; integers beyond float64 stay exact."""
+def plain_number(text: str) -> str:
+    """Return a number in the one way to write it, and any other text as it is.
+
+    Integers beyond float64 stay exact.
+
+    >>> plain_number("1.0"), plain_number("+7"), plain_number("yes")
+    ('1', '7', 'yes')
+    """
     if _INTEGER.fullmatch(text):
         return str(int(text))
-    number = float(text)
+    number = _number(text)
+    if not np.isfinite(number):
+        return text
     return str(int(number)) if number.is_integer() else repr(number)
 
 
