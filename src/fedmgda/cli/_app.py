@@ -15,6 +15,7 @@ from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._flower import flower_app
 from fedmgda.cli._header import header
 from fedmgda.cli._init import init
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
@@ -60,6 +61,7 @@ app = typer.Typer(
 
 data_app.command()(plot)
 app.add_typer(data_app, name="data")
+app.add_typer(flower_app, name="flower")
 app.command()(init)
 app.command()(predict)
 app.command()(reproduce)

@@ -64,7 +64,7 @@ from fedmgda.data.own._statistics import (
 from fedmgda.data.own._sums import Sums, sums_of
 from fedmgda.data.own._table import LearningTask, TableSettings, load_table, make_table
 from fedmgda.data.own._table_notes import rare_notes
-from fedmgda.data.own._values import texts_of
+from fedmgda.data.own._values import Column, texts_of
 from fedmgda.data.sources._cache import cache_root
 from fedmgda.data.sources._origin import Origin, Step
 from fedmgda.data.sources._verify import FileCheck, Verification
@@ -74,6 +74,7 @@ __all__ = [
     "FILE_COLUMN",
     "PARTITIONS",
     "VOCABULARY",
+    "Column",
     "ColumnFacts",
     "ColumnKind",
     "ColumnSchema",

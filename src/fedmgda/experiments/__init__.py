@@ -21,6 +21,7 @@ from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
 from fedmgda.experiments._folder_files import is_file_of_run
 from fedmgda.experiments._init import Proposal, propose_spec
+from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes
@@ -65,6 +66,7 @@ from fedmgda.experiments._worst import ClientLine, worst_clients
 
 __all__ = [
     "COLUMNS",
+    "FEWEST_ROWS",
     "Against",
     "Audit",
     "ClassResult",
@@ -116,6 +118,7 @@ __all__ = [
     "is_comparison_csv",
     "is_file_of_run",
     "known_ids",
+    "local_part",
     "merged",
     "most_telling",
     "npy_array",
@@ -126,6 +129,7 @@ __all__ = [
     "parse_toml",
     "plan_comparison",
     "plan_sweep",
+    "propose_schema",
     "propose_spec",
     "read_toml",
     "refuse_code",
