@@ -24,7 +24,6 @@ from fedmgda.experiments import (
     resolve,
     settle,
     to_json,
-    to_toml,
     with_overrides,
 )
 
@@ -222,7 +221,7 @@ def _order(
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"The roster {roster} cannot be read: {error}.") from error
     path = (folder or Path("runs") / spec_path.stem).absolute()
-    return Order(spec=to_toml(settled.spec), out=path, num_nodes=nodes, roster=permitted)
+    return Order(spec=settled.spec, out=path, num_nodes=nodes, roster=permitted)
 
 
 def _conclude(folder: Path, code: int, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from fedmgda._files import make_folder
-from fedmgda.experiments import interruptible
+from fedmgda.experiments import interruptible, to_toml
 from fedmgda.flower._deployment import CONNECTION, Deployment
 from fedmgda.flower._environment import quiet_environment
 from fedmgda.flower._export import CLIENT_APP, export_app
@@ -19,6 +19,8 @@ from fedmgda.flower._submission import End, FlowerError, Submission, end_file, r
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from fedmgda.experiments import Spec
 
 __all__ = ["Order", "run_locally", "run_on", "run_on_superlink"]
 
@@ -32,14 +34,14 @@ class Order:
     """What is to be run.
 
     Attributes:
-        spec: The resolved spec, as text.
+        spec: The resolved spec, settled where its data can be read here.
         out: The run folder, on the SuperLink's machine.
         num_nodes: How many nodes to wait for.
         roster: Whom each registered node may answer for, as JSON; empty permits every node all.
         client_app: The app of the nodes.
     """
 
-    spec: str
+    spec: Spec
     out: Path
     num_nodes: int
     roster: str = ""
@@ -48,7 +50,7 @@ class Order:
     def export(self, folder: Path) -> None:
         """Write it as a Flower app."""
         config: dict[str, str | int] = {
-            "spec": self.spec,
+            "spec": to_toml(self.spec),
             "out": str(self.out),
             "num-nodes": self.num_nodes,
             "roster": self.roster,

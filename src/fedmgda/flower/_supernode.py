@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -44,8 +43,7 @@ class Seat:
 
     def worker_command(self, worker: Path) -> list[str]:
         """Return what starts the worker behind a socket."""
-        told = json.dumps({**self._numbers(), **self._texts()})
-        return [sys.executable, "-m", "fedmgda.flower.worker", str(worker), told]
+        return [sys.executable, "-m", "fedmgda.flower.worker", str(worker)]
 
     def command(self, worker: Path, port: int) -> list[str]:
         """Return what starts the SuperNode that asks the worker; it listens on the port itself."""
@@ -59,18 +57,14 @@ class Seat:
         return ["flower-supernode", *trust, *place, "--node-config", self._config(worker)]
 
     def _config(self, worker: Path) -> str:
-        texts = {"worker": str(worker), **self._texts()}
+        texts = {"worker": str(worker)}
+        if self.data is not None:
+            texts["data"] = str(self.data.absolute())
         wrong = [text for text in texts.values() if '"' in text or "\\" in text]
         if wrong:
             raise SpecError(f"{wrong[0]!r} has a quote or a backslash, which Flower cannot take.")
-        numbers = [f"{key}={number}" for key, number in self._numbers().items()]
-        return " ".join((*numbers, *(f'{key}="{text}"' for key, text in texts.items())))
-
-    def _numbers(self) -> dict[str, int]:
-        return {"partition-id": self.index, "num-partitions": self.nodes}
-
-    def _texts(self) -> dict[str, str]:
-        return {} if self.data is None else {"data": str(self.data.absolute())}
+        numbers = f"partition-id={self.index} num-partitions={self.nodes}"
+        return " ".join((numbers, *(f'{key}="{text}"' for key, text in texts.items())))
 
 
 def run_node(seat: Seat, port: int | None = None) -> int:

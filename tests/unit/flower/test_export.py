@@ -7,11 +7,12 @@ from flwr.cli.config_utils import load_and_validate
 
 import fedmgda
 from fedmgda._errors import SpecError, StoreError
+from fedmgda.experiments import Spec, parse, resolve, to_toml
 from fedmgda.flower._export import export_app
 from fedmgda.flower._local import Order
 
 ORDER = Order(
-    spec='seed = 1\n\n[data]\nname = "digits"  # "quoted" \\ and ünïcödé\n',
+    spec=resolve(parse(Spec, {"data": {"path": 'a "quoted" \\ ünïcödé.csv', "target": "y"}})),
     out=Path("/srv/runs/a"),
     num_nodes=3,
     roster='{"12": [0, 1]}',
@@ -26,7 +27,7 @@ def test_the_app_tells_its_two_halves_what_was_ordered(tmp_path):
     ORDER.export(tmp_path / "my-app")
     app = read(tmp_path / "my-app")["tool"]["flwr"]["app"]
     assert app["config"] == {
-        "spec": ORDER.spec,
+        "spec": to_toml(ORDER.spec),
         "out": "/srv/runs/a",
         "num-nodes": 3,
         "roster": ORDER.roster,
@@ -37,6 +38,7 @@ def test_the_app_tells_its_two_halves_what_was_ordered(tmp_path):
     }
 
 
+@pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")  # Flower's own
 def test_flower_itself_takes_the_app_without_a_warning(tmp_path):
     ORDER.export(tmp_path / "my-app")
     config, warnings = load_and_validate(tmp_path / "my-app" / "pyproject.toml")

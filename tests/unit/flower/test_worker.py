@@ -73,7 +73,9 @@ def test_a_worker_that_ends_over_a_question_is_told_at_once_and_replaced(worker)
 
 def test_a_killed_worker_is_replaced(worker):
     first = int(ask("w", b"who", 30))
+    dying = psutil.Process(first)
     os.kill(first, signal.SIGKILL)
+    psutil.wait_procs([dying], 10)
     assert int(ask("w", b"who", 30)) != first
 
 
