@@ -10,7 +10,15 @@ import multiprocessing
 import sys
 from pathlib import Path
 
-FACTS = ("num_clients", "num_params", "num_buffers", "path", "client_names", "facts")
+FACTS = (
+    "num_clients",
+    "num_params",
+    "num_buffers",
+    "path",
+    "client_names",
+    "facts",
+    "models_at_once",
+)
 
 
 class RemoteClients:

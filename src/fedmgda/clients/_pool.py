@@ -46,6 +46,7 @@ class ClientPool:
         num_buffers: The entries of its float buffers, which follow the parameters in the vector.
         path: What computes: "compiled" or "torch".
         client_names: What the clients are called, where they have names.
+        models_at_once: 1: asking once more costs nothing here.
     """
 
     num_clients: int
@@ -53,6 +54,7 @@ class ClientPool:
     num_buffers: int
     path: str
     client_names: tuple[str, ...] | None
+    models_at_once: int = 1
 
     def __init__(  # noqa: PLR0913 - the one place where everything a client needs comes together
         self,

@@ -1,6 +1,7 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
 from fedmgda.experiments._audit import Audit, Finding
+from fedmgda.experiments._build import build_clients
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._code import refuse_code
@@ -23,6 +24,7 @@ from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
 from fedmgda.experiments._reader import Run, RunState, holds_run, open_run, run_folders
@@ -48,7 +50,14 @@ from fedmgda.experiments._spec import Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
-from fedmgda.experiments._toml import merged, read_toml, to_table, to_toml, with_overrides
+from fedmgda.experiments._toml import (
+    merged,
+    parse_toml,
+    read_toml,
+    to_table,
+    to_toml,
+    with_overrides,
+)
 from fedmgda.experiments._train import History, Training, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._verdict import Stalls, Verdict
@@ -96,6 +105,7 @@ __all__ = [
     "TrainedModel",
     "Training",
     "Verdict",
+    "build_clients",
     "build_data",
     "cells",
     "columns_of",
@@ -111,8 +121,12 @@ __all__ = [
     "local_part",
     "merged",
     "most_telling",
+    "npy_array",
+    "npz_arrays",
+    "npz_bytes",
     "open_run",
     "parse",
+    "parse_toml",
     "plan_comparison",
     "plan_sweep",
     "propose_schema",

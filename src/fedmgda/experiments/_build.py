@@ -12,8 +12,9 @@ import numpy as np
 from fedmgda._entry import check_options, is_entry, load_entry
 from fedmgda._errors import MissingDependencyError, SpecError
 from fedmgda.attacks import ATTACKS, Attack, ClientsUnderAttack, attack_options
+from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._class_weights import class_weights
-from fedmgda.experiments._client_names import known_ids
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._participants import clients_per_round
 from fedmgda.experiments._rule_options import rule_options
 from fedmgda.experiments._spec import ProtectSpec
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "build_attack",
+    "build_clients",
     "build_federation",
     "build_model",
     "build_pool",
@@ -121,6 +123,15 @@ def build_pool(spec: Spec, data: FederatedData) -> ClientPool:
         path=clients.path,
         device=spec.engine.device,
     )
+
+
+def build_clients(spec: Spec, data: FederatedData) -> ClientPool:
+    """Return the pool of a resolved spec that is carried out elsewhere; close it after use.
+
+    As in `execute`, names of clients become numbers, and a baseline trains the rounds it has.
+    """
+    spec = with_client_ids(spec, data.client_names, data.num_clients)
+    return build_pool(carried_out(spec, data.num_clients), data)
 
 
 def build_training(spec: Spec, weights: Vector | None = None) -> LocalTraining:
@@ -231,6 +242,7 @@ def build_federation(spec: Spec, clients: Clients, rule: Rule | None = None) -> 
         client_names=clients.client_names,
         protection=protection,
         losses=partial(met.evaluate, split="train"),
+        trials_at_once=clients.models_at_once,
     )
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["npz_arrays", "npz_bytes"]
+__all__ = ["npy_array", "npz_arrays", "npz_bytes"]
 
 _HEADERS = {
     (1, 0): np.lib.format.read_array_header_1_0,
@@ -49,9 +49,26 @@ def npz_arrays(content: bytes) -> dict[str, NDArray[Any]]:
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:
     if entry.compress_type != zipfile.ZIP_STORED:
         raise ValueError(f"{entry.filename} is compressed")  # a few bytes could become billions
-    file = io.BytesIO(archive.read(entry))
-    shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    content = file.read()
-    if dtype.hasobject or dtype.itemsize * math.prod(shape) != len(content):
-        raise ValueError(f"{entry.filename} does not hold what its header says")
-    return np.frombuffer(content, dtype).reshape(shape, order="F" if fortran else "C")
+    return npy_array(archive.read(entry), entry.filename)
+
+
+def npy_array(content: bytes, name: str) -> NDArray[Any]:
+    """Return the array of a file in the npy format; it cannot be written to.
+
+    Args:
+        content: The file.
+        name: What it is called, for the message.
+
+    Raises:
+        ValueError: If it holds objects, or not as many bytes as its header says.
+    """
+    file = io.BytesIO(content)
+    try:
+        shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+    except (KeyError, EOFError) as error:
+        raise ValueError(f"{name} is no array") from error
+    start = file.tell()
+    if dtype.hasobject or dtype.itemsize * math.prod(shape) != len(content) - start:
+        raise ValueError(f"{name} does not hold what its header says")
+    flat = np.frombuffer(content, dtype, offset=start)
+    return flat.reshape(shape, order="F" if fortran else "C")

@@ -175,6 +175,8 @@ class Clients(Protocol):
         num_buffers: The entries of its float buffers, which follow the parameters in the vector.
         path: What computes: "compiled" or "torch".
         client_names: What the clients are called, where they have names.
+        models_at_once: How many models it is worth to ask about in one `evaluate`: 1 where an
+            answer costs what it computes, more where an exchange costs more than that.
     """
 
     num_clients: int
@@ -182,6 +184,7 @@ class Clients(Protocol):
     num_buffers: int
     path: str
     client_names: tuple[str, ...] | None
+    models_at_once: int
 
     @property
     def facts(self) -> ClientFacts:

@@ -31,6 +31,7 @@ class WrappedClients:
         self.num_buffers = inner.num_buffers
         self.path = inner.path
         self.client_names = inner.client_names
+        self.models_at_once = inner.models_at_once
 
     @property
     def facts(self) -> ClientFacts:

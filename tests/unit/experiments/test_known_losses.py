@@ -19,7 +19,7 @@ W1, W2 = np.ones(3, np.float32), np.full(3, 2, np.float32)
 class Recorder:
     """Clients that note down what they are told."""
 
-    num_clients, num_params, num_buffers = 3, 2, 1
+    num_clients, num_params, num_buffers, models_at_once = 3, 2, 1, 1
     path, client_names, facts = "torch", ("a", "b", "c"), FACTS
 
     def __init__(self) -> None:

@@ -1,0 +1,113 @@
+"""Meeting the nodes of a federation, until there is one for every client."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, final
+
+from fedmgda._errors import DataError, FederationStalledError, FedmgdaError, SpecError
+from fedmgda._text import listed
+from fedmgda.flower._hello import Hello
+from fedmgda.flower._wire import Question, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fedmgda.flower._exchange import Exchanges
+    from fedmgda.flower._roster import Roster
+    from fedmgda.flower._wire import Answer
+
+__all__ = ["Greeter"]
+
+_LOOK = 0.5  # seconds between two looks at who is connected
+_FIRST_ANSWER = 120.0  # seconds a node may take for its first answer: it loads torch and the data
+_ENDING = {error.exit_code: error for error in (SpecError, DataError)}
+
+
+@final
+class Greeter:
+    """Says hello to nodes that were not met before; who is of another federation stays outside.
+
+    Attributes:
+        hellos: What the nodes said of themselves.
+    """
+
+    def __init__(self, exchanges: Exchanges, roster: Roster, header: Mapping[str, Any]) -> None:
+        self._exchanges, self._roster, self._header = exchanges, roster, header
+        self.hellos: dict[int, Hello] = {}
+
+    def meet_all(self, num_nodes: int, seconds: float) -> list[Hello]:
+        """Wait for nodes until every client has one.
+
+        Args:
+            num_nodes: How many nodes there shall be at least.
+            seconds: How long they may take to connect.
+
+        Raises:
+            FederationStalledError: If there are too few by then.
+            SpecError: If the nodes say that the spec is wrong; or a DataError.
+        """
+        ends = time.monotonic() + seconds
+        while True:
+            self.meet_new(round_num=0, strict=True)
+            missing = self._without_node()
+            if not missing and len(self._roster.known) >= num_nodes:
+                return [
+                    self.hellos[node] for node in sorted(self._roster.known & self.hellos.keys())
+                ]
+            if time.monotonic() >= ends:
+                raise self._too_few(num_nodes, missing, seconds)
+            self._exchanges.pause(_LOOK)
+
+    def meet_new(self, *, round_num: int, strict: bool = False) -> None:
+        """Take note of who is connected, and say hello to those that were not met before."""
+        new = self._roster.refresh(self._exchanges.online(), round_num)
+        if not new:
+            return
+        question = Question(phase="hello", header=self._header)
+        heard = self._exchanges.ask(
+            dict.fromkeys(new, question),
+            round_num=round_num,
+            deadline=max(self._header["deadline"], _FIRST_ANSWER),
+        )
+        for node, answer in heard.items():
+            self._admit(node, answer, round_num, strict=strict)
+
+    def _admit(self, node: int, answer: Answer | str, round_num: int, *, strict: bool) -> None:
+        if isinstance(answer, str):
+            return  # not met: it is greeted again next time
+        try:
+            hello = self._read(node, answer, strict=strict)
+        except WireError as error:
+            self._roster.refuse(node, str(error), round_num)
+            return
+        self.hellos[node] = hello
+        self._roster.claim(node, hello.client_ids, hello.client_names, round_num)
+
+    def _read(self, node: int, answer: Answer, *, strict: bool) -> Hello:
+        match answer.header.get("error"):
+            case [int() as code, str() as sentence]:
+                if strict and code in _ENDING:
+                    raise _ENDING[code](f"Node {node} says: {sentence}")
+                raise WireError(sentence)
+        hello = Hello.of(answer)
+        first = next(iter(self.hellos.values()), hello)
+        if hello.digest != first.digest:
+            raise WireError("its data or its model is not that of the other nodes")
+        return hello
+
+    def _without_node(self) -> Sequence[int]:
+        first = next(iter(self.hellos.values()), None)
+        if first is None:
+            return (0,)
+        return [i for i in range(first.num_clients) if self._roster.holder(i) is None]
+
+    def _too_few(self, num_nodes: int, missing: Sequence[int], seconds: float) -> FedmgdaError:
+        found = len(self._roster.known)
+        lacking = ""
+        if self.hellos and missing:
+            lacking = f", and none answers for client {listed(map(str, missing), 5, last=' and ')}"
+        return FederationStalledError(
+            f"{found} of {num_nodes} nodes joined within {seconds:g} s{lacking}; start the others, "
+            "and look at nodes.jsonl for those that were refused."
+        )

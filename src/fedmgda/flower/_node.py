@@ -1,0 +1,260 @@
+"""A node: the clients that live in one place, and how they answer a question.
+
+Where the data is built in, every node can make it, and node p of n answers for the clients whose
+id leaves p when it is divided by n.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, final, get_args
+
+import numpy as np
+
+from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda._types import Split
+from fedmgda.experiments import Spec, build_clients, build_data, parse, parse_toml
+from fedmgda.flower._hello import hello_of
+from fedmgda.flower._wire import Answer, Question, WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from numpy.typing import NDArray
+
+    from fedmgda.clients import ClientPool
+    from fedmgda.values import Cohort, Evaluation, Failure
+
+__all__ = ["Node", "Pools"]
+
+_REASON_LENGTH = 300
+_KEPT = 2  # pools: that of the run, and of another that asks in between
+
+
+@final
+class Pools:
+    """The clients of the specs that were asked about last, ready to answer.
+
+    To load torch and data takes longer than most answers: who lives on keeps this object. Where a
+    run is on the compiled path, "auto" and "compiled" are one and the same pool.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, ClientPool] = {}
+
+    def get(self, spec_text: str, path: str) -> ClientPool:
+        """Return the clients of a resolved spec, all of them, computing on a path.
+
+        Raises:
+            FedmgdaError: If there are none: a wrong spec, or no data.
+        """
+        key = _digest(spec_text, path)
+        if key not in self._known:
+            pool = _make_pool(spec_text, path)
+            self._known[_digest(spec_text, pool.path)] = pool
+            self._known[key] = pool
+        self._known[key] = pool = self._known.pop(key)  # the newest is the last
+        self._forget()
+        return pool
+
+    def close(self) -> None:
+        """Let all clients go."""
+        for pool in set(self._known.values()):
+            pool.close()
+        self._known = {}
+
+    def _forget(self) -> None:
+        newest = list(dict.fromkeys(reversed(self._known.values())))
+        for pool in newest[_KEPT:]:
+            self._known = {key: kept for key, kept in self._known.items() if kept is not pool}
+            pool.close()
+
+
+@final
+class Node:
+    """One node of a federation.
+
+    Attributes:
+        partition_id: p, from 0.
+        num_partitions: n, the number of nodes among whom built-in clients are dealt.
+    """
+
+    def __init__(self, partition_id: int, num_partitions: int, pools: Pools) -> None:
+        if not 0 <= partition_id < num_partitions:
+            raise SpecError(
+                f"partition-id = {partition_id} must lie in 0..{num_partitions - 1}, as "
+                f"num-partitions = {num_partitions}; correct the node's --node-config."
+            )
+        self.partition_id, self.num_partitions = partition_id, num_partitions
+        self._pools = pools
+
+    @classmethod
+    def of_config(cls, config: Mapping[str, Any], pools: Pools) -> Node:
+        """Return the node that Flower's node config describes."""
+        numbers = {}
+        for key in ("partition-id", "num-partitions"):
+            value = config.get(key)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise SpecError(
+                    f"The node's --node-config must give {key}, a whole number, got {value!r}."
+                )
+            numbers[key] = value
+        return cls(numbers["partition-id"], numbers["num-partitions"], pools)
+
+    def answer(self, question: Question) -> Answer:
+        """Answer a question; what goes wrong is in the answer, never raised."""
+        try:
+            return self._answer(question)
+        except FedmgdaError as error:
+            return refusal(question, error.exit_code, str(error))
+        except Exception as error:  # noqa: BLE001 (whatever a client's own code may do)
+            said = f"its node raised {type(error).__name__}: {error}"
+            return refusal(question, FedmgdaError.exit_code, said)
+
+    def _answer(self, question: Question) -> Answer:
+        pool = self._pools.get(question.wanted("spec", str), question.wanted("path", str))
+        mine = [i for i in range(pool.num_clients) if self._holds(i)]
+        if question.phase == "hello":
+            header, arrays = hello_of(pool, mine, initial=bool(question.header.get("initial")))
+            return answer_to(question, header, arrays)
+        ids = _ids(question.wanted("client_ids", list))
+        strangers = [i for i in ids if not (0 <= i < pool.num_clients and self._holds(i))]
+        if strangers:
+            raise WireError(f"client {strangers[0]} is not of this node")
+        match question.phase:
+            case "train":
+                return _trained(question, pool, ids)
+            case "evaluate":
+                return _evaluated(question, pool, ids)
+            case "gradients":
+                found = pool.gradients(question.array("params"), ids)
+                return _of_cohort(question, found, {})
+        raise WireError(f"this node answers no question of phase {question.phase!r}")
+
+    def _holds(self, client_id: int) -> bool:
+        return client_id % self.num_partitions == self.partition_id
+
+
+def answer_to(
+    question: Question,
+    header: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    failures: Iterable[Failure] = (),
+) -> Answer:
+    """Return an answer that repeats what it answers."""
+    reasons = [[failure.client_id, failure.reason[:_REASON_LENGTH]] for failure in failures]
+    return Answer(header={**_key(question), "failures": reasons, **header}, arrays=arrays)
+
+
+def refusal(question: Question, code: int, sentence: str) -> Answer:
+    """Return the answer of a node that has none."""
+    clipped = " ".join(sentence.split())[:_REASON_LENGTH]
+    return Answer(header={**_key(question), "error": [code, clipped]})
+
+
+def _key(question: Question) -> dict[str, Any]:
+    known = {key: question.header.get(key) for key in ("run", "round", "exchange")}
+    return {**known, "phase": question.phase}
+
+
+def _trained(question: Question, pool: ClientPool, ids: list[int]) -> Answer:
+    known_ids, losses = (question.arrays.get(key) for key in ("known_ids", "known_losses"))
+    known = None
+    if known_ids is not None and losses is not None:
+        known = dict(zip(known_ids.tolist(), losses.tolist(), strict=True))
+    params = question.array("params")
+    cohort = pool.train_cohort(
+        params,
+        ids,
+        question.wanted("round", int),
+        gradients=bool(question.header.get("gradients", False)),
+        known=known,
+    )
+    return _of_cohort(question, cohort, _also(question, pool, ids))
+
+
+def _evaluated(question: Question, pool: ClientPool, ids: list[int]) -> Answer:
+    split, told = _split(question.wanted("split", str)), bool(question.header.get("predictions"))
+    found = pool.evaluate(question.array("params"), ids, split, predictions=told)
+    arrays = _scores(found) | _also(question, pool, ids)
+    if found.predictions is not None:
+        rows = found.predictions
+        arrays |= {
+            "predictions.rows": rows.rows,
+            "predictions.clients": rows.clients,
+            "predictions.targets": rows.targets,
+            "predictions.outputs": rows.outputs,
+        }
+    return answer_to(question, {}, arrays, found.failures)
+
+
+def _also(question: Question, pool: ClientPool, ids: list[int]) -> dict[str, NDArray[Any]]:
+    """Answer what will be asked next of the same model; who fails at it is asked again."""
+    arrays: dict[str, NDArray[Any]] = {}
+    params = question.array("params")
+    for wanted in question.header.get("also", ()):
+        if wanted == "gradients":
+            cohort = pool.gradients(params, ids)
+            if not cohort.failures:
+                found = _cohort_arrays(cohort)
+                arrays |= {f"also.gradients.{name}": array for name, array in found.items()}
+        else:
+            evaluation = pool.evaluate(params, ids, _split(wanted))
+            if not evaluation.failures:
+                found = _scores(evaluation)
+                arrays |= {f"also.{wanted}.{name}": array for name, array in found.items()}
+    return arrays
+
+
+def _of_cohort(question: Question, cohort: Cohort, more: dict[str, NDArray[Any]]) -> Answer:
+    return answer_to(question, {}, _cohort_arrays(cohort) | more, cohort.failures)
+
+
+def _cohort_arrays(cohort: Cohort) -> dict[str, NDArray[Any]]:
+    parts: dict[str, Any] = {
+        "client_ids": np.array(cohort.client_ids, np.int64),
+        "updates": np.asarray(cohort.updates),
+        "num_examples": cohort.num_examples,
+        "losses": cohort.losses,
+        "local_losses": cohort.local_losses,
+        "buffers": cohort.buffers,
+        "gradients": None if cohort.gradients is None else np.asarray(cohort.gradients),
+        "before": cohort.before,
+    }
+    return {name: part for name, part in parts.items() if part is not None}
+
+
+def _scores(found: Evaluation) -> dict[str, NDArray[Any]]:
+    return {
+        "client_ids": np.array(found.client_ids, np.int64),
+        "losses": found.losses.T,  # a row for each client, with a column for each of k models
+        "accuracies": found.accuracies.T,
+    }
+
+
+def _ids(values: list[Any]) -> list[int]:
+    if any(isinstance(value, bool) or not isinstance(value, int) for value in values):
+        raise WireError("client_ids are no whole numbers")
+    return values
+
+
+def _split(name: str) -> Split:
+    if name not in get_args(Split):
+        raise WireError(f"there is no split {name!r:.40}")
+    return cast("Split", name)
+
+
+def _make_pool(spec_text: str, path: str) -> ClientPool:
+    spec = parse(Spec, parse_toml(spec_text.encode(), Path("the spec that the server sent")))
+    if path not in {"auto", "compiled", "torch"}:
+        raise WireError(f"{path!r:.40} is no path")
+    chosen = cast("Any", path)
+    spec = replace(spec, clients=replace(spec.clients, path=chosen))
+    data, _ = build_data(spec)
+    return build_clients(spec, data)
+
+
+def _digest(*texts: str) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -1,0 +1,133 @@
+"""A run on Flower's Ray runtime: nodes are actors on this machine or on a cluster of Ray's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, final
+
+from fedmgda._errors import FedmgdaError, MissingDependencyError
+from fedmgda.experiments import Interrupted, to_toml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from flwr.app import Context
+
+    from fedmgda.experiments import Spec
+    from fedmgda.flower._exchange import Grid
+
+__all__ = ["QUIET", "simulate_on_ray"]
+
+QUIET = {
+    "FLWR_TELEMETRY_ENABLED": "0",
+    "FLWR_DISABLE_UPDATE_CHECK": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ADDRESS": "local",
+}
+"""The environment in which Flower and Ray talk to nobody outside; who sets a key keeps it."""
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
+    """Carry out a resolved spec on Ray; the clients are dealt among so many nodes.
+
+    There are as many actors as cores, at most one for each node; each loads torch and the data.
+
+    Args:
+        spec: The spec.
+        out: The run folder.
+        num_nodes: How many nodes.
+
+    Returns:
+        The exit code: 0 for a finished run, 128 plus the signal if one stopped it; then the same
+        call goes on from where it stood.
+    """
+    for key, value in QUIET.items():
+        os.environ.setdefault(key, value)
+    try:
+        import ray  # noqa: PLC0415 (slow, and not everybody's)
+        from flwr.serverapp import ServerApp  # noqa: PLC0415
+        from flwr.simulation import run_simulation  # noqa: PLC0415
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Flower's simulation is not installed; install it with: pip install 'fedmgda[flower]'."
+        ) from error
+    from fedmgda.flower.client_app import app as client_app  # noqa: PLC0415
+    from fedmgda.flower.server_app import Settings, serve  # noqa: PLC0415
+
+    settings = Settings(spec=to_toml(spec), out=out.absolute(), num_nodes=num_nodes)
+    codes: list[int] = []
+    server_app = ServerApp()
+    with _told_to_stop() as stop:
+
+        @server_app.main()
+        def main(grid: Grid, context: Context) -> None:
+            codes.append(serve(grid, str(context.run_id), settings, stop.look_up))
+
+        actors = min(num_nodes, os.cpu_count() or 1)
+        _start_ray(ray, actors)
+        stop.listen()  # Ray has taken SIGTERM for itself
+        run_simulation(
+            server_app=server_app,
+            client_app=client_app,
+            num_supernodes=num_nodes,
+            backend_config={"client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
+        )
+    return codes[0] if codes else FedmgdaError.exit_code
+
+
+def _start_ray(ray: object, actors: int) -> None:
+    """Start Ray, its actors with the modules that this process finds."""
+    paths = [*sys.path, os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    ray.init(  # type: ignore[attr-defined]
+        num_cpus=actors,
+        include_dashboard=False,
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+
+
+@final
+class _Stop:
+    """The two signals, for a run that is not in the main thread."""
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+
+    def listen(self) -> None:
+        """Take the signals; the run looks up what came."""
+        for number in _SIGNALS:
+            signal.signal(number, self._take)
+
+    def look_up(self) -> None:
+        """Raise `Interrupted` if a signal came."""
+        if self._number is not None:
+            raise Interrupted(self._number)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        del frame
+        self._number = number
+
+
+@contextmanager
+def _told_to_stop() -> Iterator[_Stop]:
+    stop = _Stop()
+    if threading.current_thread() is not threading.main_thread():
+        stop.listen = lambda: None  # type: ignore[method-assign]  # signals are the main thread's
+        yield stop
+        return
+    previous = {number: signal.getsignal(number) for number in _SIGNALS}
+    stop.listen()
+    try:
+        yield stop
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)

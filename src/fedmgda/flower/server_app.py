@@ -1,0 +1,157 @@
+"""The ServerApp: one run of a spec, from its folder to its end, with the clients on Flower's nodes.
+
+Whatever ends it, the exit code and one sentence stand in a file beside the run folder and in one
+line of the log: what Flower says of a run does not tell how ours ended.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, final
+
+from flwr.serverapp import ServerApp
+
+from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda._files import write_file
+from fedmgda.experiments import Interrupted, RunFolder, Spec, execute, parse, parse_toml
+from fedmgda.flower._exchange import Exchanges
+from fedmgda.flower._grid_clients import GridClients
+from fedmgda.flower._roster import Roster, permissions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from flwr.app import Context
+
+    from fedmgda.experiments import Progress
+    from fedmgda.flower._exchange import Grid
+    from fedmgda.flower._roster import NodeEvent
+
+__all__ = ["Settings", "app", "end_file", "serve"]
+
+NODES = "nodes.jsonl"
+
+_LOG = logging.getLogger("flwr")
+
+app = ServerApp()
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a run is told.
+
+    Attributes:
+        spec: The resolved spec, TOML.
+        out: The run folder, an absolute path on this machine.
+        num_nodes: How many nodes to wait for.
+        roster: JSON: whom each registered node may answer for; or nothing.
+    """
+
+    spec: str
+    out: Path
+    num_nodes: int
+    roster: str = ""
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> Self:
+        """Read Flower's run config.
+
+        Raises:
+            SpecError: If a key is missing or wrong.
+        """
+        out = Path(_wanted(config, "out", str))
+        if not out.is_absolute():
+            raise SpecError(f"out must be an absolute path of this machine, got {str(out)!r}.")
+        num_nodes = _wanted(config, "num-nodes", int)
+        if num_nodes < 1:
+            raise SpecError(f"num-nodes must be at least 1, got {num_nodes}.")
+        return cls(
+            spec=_wanted(config, "spec", str),
+            out=out,
+            num_nodes=num_nodes,
+            roster=str(config.get("roster", "")),
+        )
+
+
+def _wanted(config: Mapping[str, Any], key: str, kind: type) -> Any:
+    value = config.get(key)
+    if isinstance(value, bool) or not isinstance(value, kind):
+        name = {str: "a text", int: "a whole number"}[kind]
+        raise SpecError(f"The run config must give {key}, {name}, got {value!r:.40}.")
+    return value
+
+
+@app.main()
+def main(grid: Grid, context: Context) -> None:
+    """Carry out the run that Flower's run config describes."""
+    try:
+        settings = Settings.of(context.run_config)
+    except SpecError as error:
+        _LOG.error("fedmgda: exit %d: %s", error.exit_code, error)
+        raise
+    code = serve(grid, str(context.run_id), settings)
+    if code:
+        raise RuntimeError(f"The run ended with exit code {code}.")
+
+
+def serve(
+    grid: Grid, run: str, settings: Settings, look_up: Callable[[], None] = lambda: None
+) -> int:
+    """Carry out a run, and leave its exit code where it can be found.
+
+    Args:
+        grid: Flower's.
+        run: What questions and answers call the run.
+        settings: What to do.
+        look_up: Called while waiting; may raise `Interrupted`.
+
+    Returns:
+        The exit code, 0 for a finished run.
+    """
+    code, said = FedmgdaError.exit_code, "It ended in a way that nobody foresaw."
+    try:
+        _carry_out(grid, run, settings, look_up)
+        code, said = 0, f"The run in {settings.out} is finished."
+    except (FedmgdaError, Interrupted) as error:
+        code, said = error.exit_code, str(error)
+    except Exception as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise
+    finally:
+        _LOG.info("fedmgda: exit %d: %s", code, said)
+        content = json.dumps({"exit_code": code, "message": said}) + "\n"
+        write_file(end_file(settings.out), content.encode())
+    return code
+
+
+def end_file(out: Path) -> Path:
+    """Return where it is written how a run ended: beside its folder."""
+    return out.with_name(f"{out.name}.flower.json")
+
+
+def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
+    spec = parse(Spec, parse_toml(settings.spec.encode(), Path("the run config")))
+    permitted = permissions(settings.roster)
+    folder = RunFolder.create(settings.out, spec)
+    if folder.done:
+        return
+    exchanges = Exchanges(grid, run, look_up)
+    roster = Roster(permitted, lambda event: _write_down(folder.path / NODES, event))
+    clients = GridClients(exchanges, roster, spec, settings.num_nodes)
+    for progress in execute(folder, clients):
+        _tell(progress)
+
+
+def _tell(progress: Progress) -> None:
+    _LOG.info("fedmgda: %s %d of %d", progress.unit, progress.round_num, progress.rounds)
+    for note in progress.notes:
+        _LOG.info("fedmgda: %s", note)
+
+
+def _write_down(path: Path, event: NodeEvent) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(event.line())
