@@ -48,7 +48,7 @@ from fedmgda.experiments._rows import (
 from fedmgda.experiments._run import Progress, execute
 from fedmgda.experiments._settle import Settled, settle, settle_elsewhere
 from fedmgda.experiments._signals import Interrupted
-from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
@@ -60,7 +60,7 @@ from fedmgda.experiments._toml import (
     to_toml,
     with_overrides,
 )
-from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._train import History, Training, rule_table, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._verify import verify
@@ -94,6 +94,7 @@ __all__ = [
     "RoundRow",
     "Row",
     "RowPredictions",
+    "RuleSpec",
     "Run",
     "RunFolder",
     "RunScore",
@@ -140,6 +141,7 @@ __all__ = [
     "refuse_inert_decay",
     "refuse_other_runs",
     "resolve",
+    "rule_table",
     "run_folders",
     "settle",
     "settle_elsewhere",

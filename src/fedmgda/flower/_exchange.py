@@ -111,7 +111,7 @@ class Exchanges:
         """Send the questions; return the node of each message, and who could not be reached."""
         messages = [
             Message(
-                to_records(_with(question, key, deadline)),
+                to_records(question.with_header(**key, deadline=deadline)),
                 dst_node_id=node,
                 message_type=_TYPES.get(question.phase, MessageType.EVALUATE),
                 ttl=deadline,
@@ -128,11 +128,6 @@ class Exchanges:
             else:
                 heard[node] = "its node could not be reached"
         return sent, heard
-
-
-def _with(question: Question, key: Mapping[str, Any], deadline: float) -> Question:
-    header = {**question.header, **key, "deadline": deadline}
-    return Question(phase=question.phase, header=header, arrays=question.arrays)
 
 
 def _served(call: Callable[..., Iterable[T]], *arguments: Any) -> list[T]:

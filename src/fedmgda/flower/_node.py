@@ -17,19 +17,18 @@ from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda._types import Split
 from fedmgda.experiments import Spec, build_clients, build_data, parse, parse_toml
 from fedmgda.flower._hello import hello_of
-from fedmgda.flower._wire import Answer, Question, WireError
+from fedmgda.flower._wire import Answer, Question, WireError, question_from_bytes, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
     from fedmgda.clients import ClientPool
-    from fedmgda.values import Cohort, Evaluation, Failure
+    from fedmgda.values import Cohort, Evaluation
 
-__all__ = ["Node", "Pools"]
+__all__ = ["Node", "Pools", "answer_as", "answer_bytes"]
 
-_REASON_LENGTH = 300
 _KEPT = 2  # pools: that of the run, and of another that asks in between
 
 
@@ -108,17 +107,17 @@ class Node:
         try:
             return self._answer(question)
         except FedmgdaError as error:
-            return refusal(question, error.exit_code, str(error))
+            return question.refused(error.exit_code, str(error))
         except Exception as error:  # noqa: BLE001 (whatever a client's own code may do)
             said = f"its node raised {type(error).__name__}: {error}"
-            return refusal(question, FedmgdaError.exit_code, said)
+            return question.refused(FedmgdaError.exit_code, said)
 
     def _answer(self, question: Question) -> Answer:
         pool = self._pools.get(question.wanted("spec", str), question.wanted("path", str))
         mine = [i for i in range(pool.num_clients) if self._holds(i)]
         if question.phase == "hello":
             header, arrays = hello_of(pool, mine, initial=bool(question.header.get("initial")))
-            return answer_to(question, header, arrays)
+            return question.answered(header, arrays)
         ids = _ids(question.wanted("client_ids", list))
         strangers = [i for i in ids if not (0 <= i < pool.num_clients and self._holds(i))]
         if strangers:
@@ -137,26 +136,21 @@ class Node:
         return client_id % self.num_partitions == self.partition_id
 
 
-def answer_to(
-    question: Question,
-    header: Mapping[str, Any],
-    arrays: Mapping[str, NDArray[Any]],
-    failures: Iterable[Failure] = (),
-) -> Answer:
-    """Return an answer that repeats what it answers."""
-    reasons = [[failure.client_id, failure.reason[:_REASON_LENGTH]] for failure in failures]
-    return Answer(header={**_key(question), "failures": reasons, **header}, arrays=arrays)
+_POOLS = Pools()  # of this process, which is asked again and again
 
 
-def refusal(question: Question, code: int, sentence: str) -> Answer:
-    """Return the answer of a node that has none."""
-    clipped = " ".join(sentence.split())[:_REASON_LENGTH]
-    return Answer(header={**_key(question), "error": [code, clipped]})
+def answer_as(config: Mapping[str, Any], question: Question) -> Answer:
+    """Answer a question as the node that a node config describes."""
+    try:
+        return Node.of_config(config, _POOLS).answer(question)
+    except FedmgdaError as error:
+        return question.refused(error.exit_code, str(error))
 
 
-def _key(question: Question) -> dict[str, Any]:
-    known = {key: question.header.get(key) for key in ("run", "round", "exchange")}
-    return {**known, "phase": question.phase}
+def answer_bytes(content: bytes) -> bytes:
+    """Answer a question that came over a socket, with the node config in its header as `node`."""
+    question = question_from_bytes(content)
+    return to_bytes(answer_as(question.header.get("node") or {}, question))
 
 
 def _trained(question: Question, pool: ClientPool, ids: list[int]) -> Answer:
@@ -187,7 +181,7 @@ def _evaluated(question: Question, pool: ClientPool, ids: list[int]) -> Answer:
             "predictions.targets": rows.targets,
             "predictions.outputs": rows.outputs,
         }
-    return answer_to(question, {}, arrays, found.failures)
+    return question.answered({}, arrays, found.failures)
 
 
 def _also(question: Question, pool: ClientPool, ids: list[int]) -> dict[str, NDArray[Any]]:
@@ -209,7 +203,7 @@ def _also(question: Question, pool: ClientPool, ids: list[int]) -> dict[str, NDA
 
 
 def _of_cohort(question: Question, cohort: Cohort, more: dict[str, NDArray[Any]]) -> Answer:
-    return answer_to(question, {}, _cohort_arrays(cohort) | more, cohort.failures)
+    return question.answered({}, _cohort_arrays(cohort) | more, cohort.failures)
 
 
 def _cohort_arrays(cohort: Cohort) -> dict[str, NDArray[Any]]:

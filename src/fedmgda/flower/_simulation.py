@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FedmgdaError, MissingDependencyError
 from fedmgda.experiments import Interrupted, to_toml
+from fedmgda.flower._environment import keep_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,15 +23,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments import Spec
     from fedmgda.flower._exchange import Grid
 
-__all__ = ["QUIET", "simulate_on_ray"]
-
-QUIET = {
-    "FLWR_TELEMETRY_ENABLED": "0",
-    "FLWR_DISABLE_UPDATE_CHECK": "1",
-    "RAY_USAGE_STATS_ENABLED": "0",
-    "RAY_ADDRESS": "local",
-}
-"""The environment in which Flower and Ray talk to nobody outside; who sets a key keeps it."""
+__all__ = ["simulate_on_ray"]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -49,8 +42,7 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
         The exit code: 0 for a finished run, 128 plus the signal if one stopped it; then the same
         call goes on from where it stood.
     """
-    for key, value in QUIET.items():
-        os.environ.setdefault(key, value)
+    keep_quiet()
     try:
         import ray  # noqa: PLC0415 (slow, and not everybody's)
         from flwr.serverapp import ServerApp  # noqa: PLC0415

@@ -18,10 +18,12 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 from fedmgda.experiments import npy_array, npz_arrays, npz_bytes
 
 if TYPE_CHECKING:
-    import socket
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from types import UnionType
 
     from numpy.typing import NDArray
+
+    from fedmgda.values import Failure
 
 __all__ = [
     "PHASES",
@@ -32,8 +34,6 @@ __all__ = [
     "answer_from_records",
     "question_from_bytes",
     "question_from_records",
-    "receive_bytes",
-    "send_bytes",
     "to_bytes",
     "to_records",
 ]
@@ -41,9 +41,7 @@ __all__ = [
 PHASES = ("hello", "statistics", "train", "evaluate", "gradients")
 """What a node can be asked."""
 
-MAX_BYTES = 1 << 33
-"""No message is longer: it would be a mistake, or somebody who wants the memory."""
-
+_REASON_LENGTH = 300
 _MAX_HEADER = 1 << 26  # the names of a million clients
 _ARRAYS, _CONFIG, _HEADER = "arrays", "fedmgda", "header"
 _LENGTH = struct.Struct(">Q")
@@ -70,7 +68,7 @@ class Question:
     header: Mapping[str, Any]
     arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
-    def wanted(self, name: str, kind: type) -> Any:
+    def wanted(self, name: str, kind: type | UnionType) -> Any:
         """Return a value of the header, or say that it is not there."""
         value = self.header.get(name)
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
@@ -82,6 +80,29 @@ class Question:
         if name not in self.arrays:
             raise WireError(f"the question has no {name}")
         return self.arrays[name]
+
+    def with_header(self, **more: Any) -> Question:
+        """Return the question with more in its header."""
+        return Question(phase=self.phase, header={**self.header, **more}, arrays=self.arrays)
+
+    def answered(
+        self,
+        header: Mapping[str, Any],
+        arrays: Mapping[str, NDArray[Any]],
+        failures: Iterable[Failure] = (),
+    ) -> Answer:
+        """Return an answer, which repeats what it answers."""
+        reasons = [[failure.client_id, failure.reason[:_REASON_LENGTH]] for failure in failures]
+        return Answer(header={**self._key(), "failures": reasons, **header}, arrays=arrays)
+
+    def refused(self, code: int, sentence: str) -> Answer:
+        """Return the answer of a node that has nothing to say."""
+        clipped = " ".join(sentence.split())[:_REASON_LENGTH]
+        return Answer(header={**self._key(), "error": [code, clipped]})
+
+    def _key(self) -> dict[str, Any]:
+        known = {key: self.header.get(key) for key in ("run", "round", "exchange")}
+        return {**known, "phase": self.phase}
 
 
 @final
@@ -134,43 +155,6 @@ def answer_from_bytes(content: bytes) -> Answer:
     """Read an answer; raises a `WireError` for anything else."""
     header, arrays = _from_bytes(content)
     return Answer(header=header, arrays=arrays)
-
-
-def send_bytes(connection: socket.socket, content: bytes) -> None:
-    """Send one message over a stream, its length before it."""
-    connection.sendall(_LENGTH.pack(len(content)))
-    connection.sendall(content)
-
-
-def receive_bytes(connection: socket.socket) -> bytes | None:
-    """Receive one message from a stream; None where the other side has closed it.
-
-    Raises:
-        WireError: If it is cut short, or longer than any message.
-    """
-    head = _exactly(connection, _LENGTH.size)
-    if not head:
-        return None
-    (length,) = _LENGTH.unpack(head)
-    if length > MAX_BYTES:
-        raise WireError(f"a message of {length} bytes is too long")
-    content = _exactly(connection, length)
-    if len(content) < length:
-        raise WireError("the connection ended within a message")
-    return bytes(content)
-
-
-def _exactly(connection: socket.socket, length: int) -> bytearray:
-    """Return so many bytes, or none if there are none, taking memory as they come."""
-    content = bytearray()
-    while len(content) < length:
-        piece = connection.recv(min(length - len(content), 1 << 20))
-        if not piece:
-            if content:
-                raise WireError("the connection ended within a message")
-            break
-        content += piece
-    return content
 
 
 def _header_of(message: Question | Answer) -> dict[str, Any]:

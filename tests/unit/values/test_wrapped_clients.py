@@ -8,7 +8,15 @@ import pytest
 from fedmgda.values import Clients, WrappedClients
 
 MEMBERS = {name for name in (*vars(Clients), *Clients.__annotations__) if not name.startswith("_")}
-FACTS = {"num_clients", "num_params", "num_buffers", "path", "client_names", "facts"}
+FACTS = {
+    "num_clients",
+    "num_params",
+    "num_buffers",
+    "path",
+    "client_names",
+    "models_at_once",
+    "facts",
+}
 QUESTIONS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
     "initial_params": ((), {}),
     "train_cohort": ((np.ones(2), (0, 1), 3), {"gradients": True, "known": {1: 0.5}}),
