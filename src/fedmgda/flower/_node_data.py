@@ -21,7 +21,8 @@ import numpy as np
 from fedmgda._errors import DataError, FedmgdaError, SpecError
 from fedmgda.data import loss_curvatures
 from fedmgda.experiments import FEWEST_ROWS, local_part, read_encoder
-from fedmgda.flower._wire import WireError
+from fedmgda.flower._leaving import documented
+from fedmgda.flower._wire import Answer, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
     from fedmgda.data import Encoder, FederatedData, FederationPart, GivenSchema, Sums
     from fedmgda.experiments import Spec
+    from fedmgda.flower._holding import Holding
+    from fedmgda.flower._wire import Question
 
 __all__ = ["OwnFile", "Share", "schema_digest"]
 
@@ -115,7 +118,58 @@ class OwnFile:
             )
         return cls(Path(path), name, fewest)
 
-    def introduction(self, spec: Spec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    def early(
+        self, question: Question, spec: Spec
+    ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]] | None:
+        """Say whose rows lie here, and what they add up to."""
+        if question.phase == "hello" and "share" not in question.header:
+            return self._introduction(spec)
+        if question.phase != "statistics":
+            return None
+        share = _share(question)
+        if share.encoder is None:
+            return {}, self._statistics(spec, share)
+        return {}, self._curvatures(spec, share)
+
+    def key(self, question: Question) -> str:
+        """Return the file and what the server said of its clients."""
+        share = json.dumps(question.header.get("share"), sort_keys=True)
+        return f"{self.path}\0{self.name}\0{self.fewest}\0{share}"
+
+    def data(self, question: Question, spec: Spec) -> tuple[Spec, FederatedData]:
+        """Return the data of the federation as this node sees it: its clients have rows."""
+        share = _share(question)
+        weights: Any = share.class_weights
+        if weights is not None:  # those of all nodes together, which this one cannot know
+            spec = replace(spec, clients=replace(spec.clients, class_weights=dict(weights)))
+        return spec, self._data(spec, share)
+
+    def clients(self, question: Question, num_clients: int) -> list[int]:
+        """Return the clients that the server gave an id."""
+        return sorted(client for client in _share(question).ids.values() if client < num_clients)
+
+    def public(self, question: Question, spec: Spec, answer: Answer) -> Answer:
+        """Return what is documented of an answer; single rows only where the spec says so."""
+        single = bool(spec.records.predictions) or spec.evaluation.metrics is not None
+        answer = documented(question, answer, predictions=single)
+        if "fingerprint" in answer.header:  # a digest of the file would tell who guesses its rows
+            told = {"fingerprint": _share(question).fingerprint}
+            answer = Answer(header={**answer.header, **told}, arrays=answer.arrays)
+        return answer
+
+    def sentence(self, error: Exception) -> str:
+        """Return what others may be told of an error; all of it goes into the log of the node."""
+        _LOG.error("fedmgda: %s", error)
+        if isinstance(error, DataError):
+            return (
+                "its file cannot be used with this spec; at the node, its log and `fedmgda flower "
+                "schema FILE --check SPEC` say why"
+            )
+        if isinstance(error, FedmgdaError | WireError):
+            return str(error)
+        return "the node's log says more"
+
+    def _introduction(self, spec: Spec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return whose rows lie here and how many, as header and arrays."""
         part = self._part(spec)
         header = {
@@ -125,7 +179,7 @@ class OwnFile:
         }
         return header, {"sizes": part.sizes}
 
-    def statistics(self, spec: Spec, share: Share) -> dict[str, NDArray[Any]]:
+    def _statistics(self, spec: Spec, share: Share) -> dict[str, NDArray[Any]]:
         """Return what the training rows of the node add up to, as arrays.
 
         `sums` has a row for each column of numbers: how many values are known, their sum and the
@@ -147,9 +201,9 @@ class OwnFile:
             return (0.0,) * 5
         return (float(sums.count), *sums.total, *sums.squares)
 
-    def curvatures(self, spec: Spec, share: Share) -> dict[str, NDArray[Any]]:
+    def _curvatures(self, spec: Spec, share: Share) -> dict[str, NDArray[Any]]:
         """Return for each client of the node a bound of the curvature of a linear model's loss."""
-        data = self.data(spec, share)
+        data = self._data(spec, share)
         weights = None
         if share.class_weights is not None:
             weights = np.array([share.class_weights.get(n, 1.0) for n in data.class_names or ()])
@@ -159,8 +213,7 @@ class OwnFile:
             "curvatures": loss_curvatures(data, weights)[ids],
         }
 
-    def data(self, spec: Spec, share: Share) -> FederatedData:
-        """Return the data of the federation as this node sees it: its clients have rows."""
+    def _data(self, spec: Spec, share: Share) -> FederatedData:
         if share.encoder is None:
             raise WireError("the question has no encoder")
         part = self._shared(self._part(spec), share)
@@ -182,15 +235,12 @@ class OwnFile:
             client_rows=tuple(part.client_rows[place] for place in kept),
         )
 
-    @staticmethod
-    def in_public(error: Exception) -> str:
-        """Return what others may be told of an error; all of it goes into the log of the node."""
-        _LOG.error("fedmgda: %s", error)
-        if isinstance(error, DataError):
-            return (
-                "its file cannot be used with this spec; at the node, its log and `fedmgda flower "
-                "schema FILE --check SPEC` say why"
-            )
-        if isinstance(error, FedmgdaError | WireError):
-            return str(error)
-        return f"its node raised {type(error).__name__}; the node's log says more"
+
+def _share(question: Question) -> Share:
+    return Share.of(question.header.get("share"))
+
+
+if TYPE_CHECKING:
+
+    def _is_a_kind_of_holding(file: OwnFile) -> Holding:
+        return file

@@ -51,16 +51,24 @@ class OwnFiles:
     class_weights: Mapping[str, float] | None = None
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
-    def meet(self, exchanges: Exchanges, nodes: Iterable[int], round_num: int) -> list[int]:
-        """Ask nodes that are new who their clients are; return all that have said so."""
-        nodes = list(nodes)
+    def meet(
+        self, exchanges: Exchanges, nodes: Iterable[int], round_num: int
+    ) -> tuple[list[int], dict[int, str]]:
+        """Ask nodes that are new who their clients are.
+
+        Returns:
+            The nodes that have said so, and why others cannot take part; who did not answer is
+            among neither.
+        """
+        nodes, refused = list(nodes), dict[int, str]()
         unknown = [node for node in nodes if node not in self.names]
         for node, answer in ask_who(exchanges, self.spec, unknown, round_num).items():
             try:
                 self.names[node] = introduction_of(node, answer, self.spec).client_names
-            except (WireError, FedmgdaError):
-                continue  # whoever cannot say it is asked again when it is met again
-        return [node for node in nodes if node in self.names]
+            except (WireError, FedmgdaError) as error:
+                if isinstance(answer, Answer):
+                    refused[node] = str(error)
+        return [node for node in nodes if node in self.names], refused
 
     def header(self, node: int) -> dict[str, Any]:
         """Return what a question to a node carries because of its file."""
