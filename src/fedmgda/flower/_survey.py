@@ -25,7 +25,7 @@ from fedmgda.flower._statistics import Totals, add_totals, read_curvatures
 from fedmgda.flower._wire import Answer, Question, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Mapping
 
     from fedmgda._types import Vector
     from fedmgda.data import Encoder, Schema
@@ -42,7 +42,7 @@ def survey(
     exchanges: Exchanges,
     spec: Spec,
     num_nodes: int,
-    permitted: Mapping[int, frozenset[int | str]] | None = None,
+    permitted: Mapping[int, Container[int | str]] | None = None,
 ) -> OwnFiles | None:
     """Ask the nodes what is needed to read their files; None where they have none of their own.
 
