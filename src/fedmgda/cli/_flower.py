@@ -81,7 +81,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         Path | None,
         typer.Option(
             "--roster",
-            help="Whom each registered node may answer for: a JSON object, lists of clients by node id.",
+            help="Whom each registered node may answer for: a JSON object of lists by node id.",
         ),
     ] = None,
     data: Annotated[
