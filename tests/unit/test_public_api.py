@@ -1,5 +1,6 @@
 import ast
 import importlib
+import importlib.util
 import pkgutil
 import subprocess
 import sys
@@ -57,5 +58,11 @@ def packages():
 def test_what_a_package_exports_exists(name):
     package = importlib.import_module(f"fedmgda.{name}")
     assert package.__doc__
+    if name == "flower" and importlib.util.find_spec("flwr") is None:
+        with pytest.raises(
+            fedmgda.MissingDependencyError, match=r"pip install 'fedmgda\[flower\]'"
+        ):
+            package.FedMGDAPlus  # noqa: B018
+        return
     for exported in package.__all__:
         assert hasattr(package, exported)

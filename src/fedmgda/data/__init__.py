@@ -52,7 +52,7 @@ from fedmgda.data.own._guess import Guess, group_sizes, guess_client, guess_targ
 from fedmgda.data.own._inspect import ColumnFacts, ColumnKind, inspect_columns
 from fedmgda.data.own._npz import load_npz
 from fedmgda.data.own._owners import client_order
-from fedmgda.data.own._schema import GivenColumn, GivenSchema
+from fedmgda.data.own._schema import GivenColumn, GivenSchema, schema_of
 from fedmgda.data.own._statistics import (
     ColumnSchema,
     Schema,
@@ -157,6 +157,7 @@ __all__ = [
     "read_columns",
     "read_own",
     "read_raw",
+    "schema_of",
     "shard_partition",
     "split_locally",
     "statistics_of",

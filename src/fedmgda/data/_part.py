@@ -17,7 +17,7 @@ from fedmgda.data.own._statistics import statistics_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedmgda._types import Indices
+    from fedmgda._types import Indices, Vector
     from fedmgda.data._federate import LocalSplit
     from fedmgda.data.own._encoder import Encoder
     from fedmgda.data.own._encoding import Table
@@ -59,6 +59,12 @@ class FederationPart:
         train, _, _ = split_locally(self.client_rows, self.how, self.seed, client_ids)
         table = self.table
         return statistics_of(table.schema, table.columns, table.targets, np.concatenate(train))
+
+    def class_counts(self, client_ids: Sequence[int]) -> Vector:
+        """Return how many training rows each class has, of shape `(num_classes,)`."""
+        train, _, _ = split_locally(self.client_rows, self.how, self.seed, client_ids)
+        targets = self.table.targets[np.concatenate(train)]
+        return np.bincount(targets, minlength=self.table.num_classes or 0).astype(np.float64)
 
     def federate(
         self, client_ids: Sequence[int], num_clients: int, encoder: Encoder

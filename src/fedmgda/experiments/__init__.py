@@ -3,7 +3,8 @@
 from fedmgda.experiments._audit import Audit, Finding
 from fedmgda.experiments._build import build_clients
 from fedmgda.experiments._build_data import build_data
-from fedmgda.experiments._client_names import known_ids
+from fedmgda.experiments._class_weights import known_weights
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
@@ -29,6 +30,7 @@ from fedmgda.experiments._parse import parse
 from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
 from fedmgda.experiments._reader import Run, RunState, holds_run, open_run, run_folders
 from fedmgda.experiments._resolve import resolve
+from fedmgda.experiments._results import read_encoder
 from fedmgda.experiments._rows import (
     ClassResult,
     ClientResult,
@@ -44,9 +46,9 @@ from fedmgda.experiments._rows import (
     TimingRow,
 )
 from fedmgda.experiments._run import Progress, execute
-from fedmgda.experiments._settle import Settled, settle
+from fedmgda.experiments._settle import Settled, settle, settle_elsewhere
 from fedmgda.experiments._signals import Interrupted
-from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
@@ -58,7 +60,7 @@ from fedmgda.experiments._toml import (
     to_toml,
     with_overrides,
 )
-from fedmgda.experiments._train import History, Training, train
+from fedmgda.experiments._train import History, Training, rule_table, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._verify import verify
@@ -93,6 +95,7 @@ __all__ = [
     "RoundRow",
     "Row",
     "RowPredictions",
+    "RuleSpec",
     "Run",
     "RunFolder",
     "RunScore",
@@ -119,6 +122,7 @@ __all__ = [
     "is_comparison_csv",
     "is_file_of_run",
     "known_ids",
+    "known_weights",
     "local_part",
     "merged",
     "most_telling",
@@ -132,18 +136,22 @@ __all__ = [
     "plan_sweep",
     "propose_schema",
     "propose_spec",
+    "read_encoder",
     "read_toml",
     "refuse_code",
     "refuse_inert_decay",
     "refuse_other_runs",
     "resolve",
+    "rule_table",
     "run_folders",
     "settle",
+    "settle_elsewhere",
     "to_json",
     "to_table",
     "to_toml",
     "train",
     "verify",
+    "with_client_ids",
     "with_overrides",
     "worst_clients",
 ]

@@ -166,12 +166,16 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-def local_part(spec: Spec, path: Path | str, *, fewest: int = FEWEST_ROWS) -> FederationPart:
+def local_part(
+    spec: Spec, path: Path | str, *, name: str | None = None, fewest: int = FEWEST_ROWS
+) -> FederationPart:
     """Read the file of one place by the schema of a resolved spec.
 
     Args:
         spec: The spec; its own `data.path` is not read.
         path: A table, or a folder with one for each client.
+        name: What the one client is called, where no column and no folder says; None takes the
+            name of the file.
         fewest: Clients with fewer rows are left out, whatever the spec says.
 
     Raises:
@@ -189,4 +193,4 @@ def local_part(spec: Spec, path: Path | str, *, fewest: int = FEWEST_ROWS) -> Fe
         raise DataError(f"{path.name} holds arrays, which have no columns.")
     least = max(fewest, spec.data.min_rows or 0)
     how: Any = spec.data.local_split or "shuffled"
-    return part_of(table, name=path.stem, min_rows=least, seed=spec.seed, how=how)
+    return part_of(table, name=name or path.stem, min_rows=least, seed=spec.seed, how=how)

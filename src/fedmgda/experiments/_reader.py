@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Indices, Split, Vector
     from fedmgda.data import Encoder, FederatedData
     from fedmgda.experiments._folder_files import FileDigest
     from fedmgda.experiments._rows import ClientResult, Gram, GramPlace, RowPredictions, TimingRow
@@ -204,7 +204,7 @@ class Run:
         """
         if self.spec.baseline is None:
             return self.spec
-        return carried_out(self.spec, len(self._parsed(PARTITION, partition_sizes)["train"]))
+        return carried_out(self.spec, len(self.sizes["train"]))
 
     @cached_property
     def timings(self) -> tuple[TimingRow, ...]:
@@ -223,9 +223,8 @@ class Run:
             return self._parsed(CLIENTS, read_clients_csv)
         if not self.evaluations:
             return ()
-        sizes = self._parsed(PARTITION, partition_sizes)
         names = [client.name for client in self.summary.clients] if self.finished else None
-        return client_results(self.rounds, self.evaluations[-1], sizes, names)
+        return client_results(self.rounds, self.evaluations[-1], self.sizes, names)
 
     @cached_property
     def verdict(self) -> Verdict:
@@ -262,6 +261,11 @@ class Run:
     def fingerprint(self) -> str:
         """What changes with the data, and with who holds which of it."""
         return self._parsed(PARTITION, partition_fingerprint)
+
+    @cached_property
+    def sizes(self) -> Mapping[Split, Indices]:
+        """How many examples each client has, by split."""
+        return self._parsed(PARTITION, partition_sizes)
 
     @cached_property
     def target_sums(self) -> Vector | None:
@@ -311,7 +315,7 @@ class Run:
         """Return what the trained model says of every test example; None where it was not kept."""
         if not self.finished or PREDICTIONS not in self._digests:
             return None
-        count = len(self._parsed(PARTITION, partition_sizes)["train"])
+        count = len(self.sizes["train"])
         return self._parsed(
             PREDICTIONS,
             lambda content: check_owners(read_predictions(content), count, self.target_sums),

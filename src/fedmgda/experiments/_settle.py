@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from fedmgda.data import FederatedData
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["Settled", "is_settled", "settle", "settle_all", "with_participants"]
+__all__ = [
+    "Settled",
+    "is_settled",
+    "settle",
+    "settle_all",
+    "settle_elsewhere",
+    "with_participants",
+]
 
 
 @final
@@ -78,6 +85,20 @@ def settle_all(specs: Iterable[Spec]) -> list[Settled]:
         _, found, notes = told
         settled.append(Settled(spec=_with(spec, found), notes=notes))
     return settled
+
+
+def settle_elsewhere(spec: Spec, num_clients: int, curvature: float) -> Spec:
+    """Put in what follows from data that lies elsewhere.
+
+    Args:
+        spec: A resolved spec.
+        num_clients: How many clients there are.
+        curvature: The largest of the bounds L_i that the clients sent.
+
+    Raises:
+        SpecError: If no finite step follows.
+    """
+    return _with(spec, _Measured("the data of the nodes", num_clients, curvature))
 
 
 @final

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments._reader import Run
     from fedmgda.federation import Measure
 
-__all__ = ["History", "Training", "data_in_python", "model_in_python", "train"]
+__all__ = ["History", "Training", "data_in_python", "model_in_python", "rule_table", "train"]
 
 
 @final
@@ -149,7 +149,7 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         },
         "clients": _clients_table(training)
         | ({"participation": 1.0} if per_round is None else {"per_round": per_round}),
-        "rule": _rule_table(rule),
+        "rule": rule_table(rule),
         "server": {"lr": server_lr, "decay": server_decay},
         "evaluation": {"every": evaluate_every}
         | {k: v for k, v in (("select", select), ("patience", patience)) if v is not None},
@@ -218,7 +218,11 @@ def _clients_table(training: LocalTraining) -> dict[str, Any]:
     return {name: _plain(value) for name, value in table.items()}
 
 
-def _rule_table(rule: Rule | str) -> dict[str, Any]:
+def rule_table(rule: Rule | str) -> dict[str, Any]:
+    """Return how a spec writes a rule that was handed over: where it comes from, and its options.
+
+    What is no plain value is written as Python shows it.
+    """
     if isinstance(rule, str):
         return {"name": rule}
     made: Any = rule  # any object below Rule; those with fields are dataclasses

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fedmgda.flower._exchange import Exchanges
+    from fedmgda.flower._own_files import OwnFiles
     from fedmgda.flower._roster import Roster
     from fedmgda.flower._wire import Answer
 
@@ -32,8 +33,23 @@ class Greeter:
         hellos: What the nodes said of themselves.
     """
 
-    def __init__(self, exchanges: Exchanges, roster: Roster, header: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        exchanges: Exchanges,
+        roster: Roster,
+        header: Mapping[str, Any],
+        files: OwnFiles | None = None,
+    ) -> None:
+        """Begin with nobody.
+
+        Args:
+            exchanges: How nodes are asked.
+            roster: Told who answers for whom.
+            header: What every question carries.
+            files: What is known of the nodes' own files, where they have some.
+        """
         self._exchanges, self._roster, self._header = exchanges, roster, header
+        self._files = files
         self.hellos: dict[int, Hello] = {}
 
     def meet_all(self, num_nodes: int, seconds: float) -> list[Hello]:
@@ -62,11 +78,16 @@ class Greeter:
     def meet_new(self, *, round_num: int, strict: bool = False) -> None:
         """Take note of who is connected, and say hello to those that were not met before."""
         new = self._roster.refresh(self._exchanges.online(), round_num)
+        own: dict[int, dict[str, Any]] = {}
+        if new and self._files is not None:
+            new, refused = self._files.meet(self._exchanges, new, round_num)
+            own = {node: self._files.header(node) for node in new}
+            for node, reason in refused.items():
+                self._roster.refuse(node, reason, round_num)
         if not new:
             return
-        question = Question(phase="hello", header=self._header)
         heard = self._exchanges.ask(
-            dict.fromkeys(new, question),
+            {n: Question(phase="hello", header={**self._header, **own.get(n, {})}) for n in new},
             round_num=round_num,
             deadline=max(self._header["deadline"], _FIRST_ANSWER),
         )

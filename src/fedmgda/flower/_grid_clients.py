@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments import Spec
     from fedmgda.flower._exchange import Exchanges, Heard
     from fedmgda.flower._gather import Columns
+    from fedmgda.flower._own_files import OwnFiles
     from fedmgda.flower._roster import Roster
     from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation
 
@@ -54,7 +55,14 @@ class GridClients:
     client_names: tuple[str, ...] | None
     models_at_once: int
 
-    def __init__(self, exchanges: Exchanges, roster: Roster, spec: Spec, num_nodes: int) -> None:
+    def __init__(
+        self,
+        exchanges: Exchanges,
+        roster: Roster,
+        spec: Spec,
+        num_nodes: int,
+        files: OwnFiles | None = None,
+    ) -> None:
         """Meet the nodes.
 
         Args:
@@ -62,7 +70,9 @@ class GridClients:
             roster: Who answers for whom.
             spec: The resolved spec; `engine.client_timeout` is the deadline of an exchange.
             num_nodes: How many nodes to wait for, as long.
+            files: What is known of the nodes' own files, where they have some.
         """
+        self._files = files
         self._exchanges, self._roster, self._spec = exchanges, roster, spec
         self._deadline = spec.engine.client_timeout
         self._header = {
@@ -70,7 +80,7 @@ class GridClients:
             "path": spec.clients.path,
             "deadline": self._deadline,
         }
-        self._greeter = Greeter(exchanges, roster, self._header)
+        self._greeter = Greeter(exchanges, roster, self._header, files)
         hellos = self._greeter.meet_all(num_nodes, self._deadline)
         first = hellos[0]
         self.num_clients = first.num_clients
@@ -81,7 +91,7 @@ class GridClients:
         self._header["path"] = self.path
         size = self.num_params + self.num_buffers
         self.models_at_once = max(1, _ENTRIES_AT_ONCE // max(1, size))
-        self._facts = facts_of(hellos)
+        self._facts = facts_of(hellos) if files is None else files.facts(facts_of(hellos))
         self._initial = next((h.initial for h in hellos if h.initial is not None), None)
         self._round_num = 0
         self._silent: dict[int, str] = {}
@@ -96,7 +106,8 @@ class GridClients:
         """Return the initial model of the seed, as the node of client 0 makes it."""
         if self._initial is None:
             node = min(self._roster.known)
-            question = Question(phase="hello", header={**self._header, "initial": True})
+            header = {**self._header_of(node), "initial": True}
+            question = Question(phase="hello", header=header)
             answer = self._ask({node: question})[node]
             self._initial = Hello.of(answer).initial if isinstance(answer, Answer) else None
         if self._initial is None:
@@ -200,12 +211,16 @@ class GridClients:
         questions = {
             node: Question(
                 phase=phase,
-                header={**self._header, **header, "client_ids": clients},
+                header={**self._header_of(node), **header, "client_ids": clients},
                 arrays=arrays,
             )
             for node, clients in asked.items()
         }
         return self._ask(questions), asked, absent
+
+    def _header_of(self, node: int) -> dict[str, Any]:
+        """Return what every question to a node carries."""
+        return {**self._header, **({} if self._files is None else self._files.header(node))}
 
     def _ask(self, questions: Mapping[int, Question]) -> Heard:
         if not questions:

@@ -1,22 +1,17 @@
-"""A node: the clients that live in one place, and how they answer a question.
-
-Where the data is built in, every node can make it, and node p of n answers for the clients whose
-id leaves p when it is divided by n.
-"""
+"""A node: the clients that live in one place, and how they answer a question."""
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, final, get_args
 
 import numpy as np
 
-from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda._errors import FedmgdaError
 from fedmgda._types import Split
-from fedmgda.experiments import Spec, build_clients, build_data, parse, parse_toml
 from fedmgda.flower._hello import hello_of
+from fedmgda.flower._holding import BuiltIn
+from fedmgda.flower._node_data import OwnFile
+from fedmgda.flower._pools import Pools, read_spec
 from fedmgda.flower._wire import Answer, Question, WireError, question_from_bytes, to_bytes
 
 if TYPE_CHECKING:
@@ -25,101 +20,50 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda.clients import ClientPool
+    from fedmgda.flower._holding import Holding
     from fedmgda.values import Cohort, Evaluation
 
-__all__ = ["Node", "Pools", "answer_as", "answer_bytes"]
-
-_KEPT = 2  # pools: that of the run, and of another that asks in between
-
-
-@final
-class Pools:
-    """The clients of the specs that were asked about last, ready to answer.
-
-    To load torch and data takes longer than most answers: who lives on keeps this object. Where a
-    run is on the compiled path, "auto" and "compiled" are one and the same pool.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, ClientPool] = {}
-
-    def get(self, spec_text: str, path: str) -> ClientPool:
-        """Return the clients of a resolved spec, all of them, computing on a path.
-
-        Raises:
-            FedmgdaError: If there are none: a wrong spec, or no data.
-        """
-        key = _digest(spec_text, path)
-        if key not in self._known:
-            pool = _make_pool(spec_text, path)
-            self._known[_digest(spec_text, pool.path)] = pool
-            self._known[key] = pool
-        self._known[key] = pool = self._known.pop(key)  # the newest is the last
-        self._forget()
-        return pool
-
-    def close(self) -> None:
-        """Let all clients go."""
-        for pool in set(self._known.values()):
-            pool.close()
-        self._known = {}
-
-    def _forget(self) -> None:
-        newest = list(dict.fromkeys(reversed(self._known.values())))
-        for pool in newest[_KEPT:]:
-            self._known = {key: kept for key, kept in self._known.items() if kept is not pool}
-            pool.close()
+__all__ = ["Node", "answer_as", "answer_bytes"]
 
 
 @final
 class Node:
-    """One node of a federation.
+    """One node of a federation."""
 
-    Attributes:
-        partition_id: p, from 0.
-        num_partitions: n, the number of nodes among whom built-in clients are dealt.
-    """
-
-    def __init__(self, partition_id: int, num_partitions: int, pools: Pools) -> None:
-        if not 0 <= partition_id < num_partitions:
-            raise SpecError(
-                f"partition-id = {partition_id} must lie in 0..{num_partitions - 1}, as "
-                f"num-partitions = {num_partitions}; correct the node's --node-config."
-            )
-        self.partition_id, self.num_partitions = partition_id, num_partitions
-        self._pools = pools
+    def __init__(self, holding: Holding, pools: Pools) -> None:
+        self._holding, self._pools = holding, pools
 
     @classmethod
     def of_config(cls, config: Mapping[str, Any], pools: Pools) -> Node:
         """Return the node that Flower's node config describes."""
-        numbers = {}
-        for key in ("partition-id", "num-partitions"):
-            value = config.get(key)
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise SpecError(
-                    f"The node's --node-config must give {key}, a whole number, got {value!r}."
-                )
-            numbers[key] = value
-        return cls(numbers["partition-id"], numbers["num-partitions"], pools)
+        return cls(OwnFile.of_config(config) or BuiltIn.of_config(config), pools)
 
     def answer(self, question: Question) -> Answer:
         """Answer a question; what goes wrong is in the answer, never raised."""
         try:
             return self._answer(question)
         except FedmgdaError as error:
-            return question.refused(error.exit_code, str(error))
+            return question.refused(error.exit_code, self._holding.sentence(error))
         except Exception as error:  # noqa: BLE001 (whatever a client's own code may do)
-            said = f"its node raised {type(error).__name__}: {error}"
+            said = f"its node raised {type(error).__name__}: {self._holding.sentence(error)}"
             return question.refused(FedmgdaError.exit_code, said)
 
     def _answer(self, question: Question) -> Answer:
-        pool = self._pools.get(question.wanted("spec", str), question.wanted("path", str))
-        mine = [i for i in range(pool.num_clients) if self._holds(i)]
+        spec = read_spec(question.wanted("spec", str), question.wanted("path", str))
+        early = self._holding.early(question, spec)
+        if early is not None:
+            answer = question.answered(*early)
+        else:
+            answer = self._work(question, self._pools.get(question, spec, self._holding))
+        return self._holding.public(question, spec, answer)
+
+    def _work(self, question: Question, pool: ClientPool) -> Answer:
+        mine = self._holding.clients(question, pool.num_clients)
         if question.phase == "hello":
             header, arrays = hello_of(pool, mine, initial=bool(question.header.get("initial")))
             return question.answered(header, arrays)
         ids = _ids(question.wanted("client_ids", list))
-        strangers = [i for i in ids if not (0 <= i < pool.num_clients and self._holds(i))]
+        strangers = [i for i in ids if i not in mine]
         if strangers:
             raise WireError(f"client {strangers[0]} is not of this node")
         match question.phase:
@@ -131,9 +75,6 @@ class Node:
                 found = pool.gradients(question.array("params"), ids)
                 return _of_cohort(question, found, {})
         raise WireError(f"this node answers no question of phase {question.phase!r}")
-
-    def _holds(self, client_id: int) -> bool:
-        return client_id % self.num_partitions == self.partition_id
 
 
 _POOLS = Pools()  # of this process, which is asked again and again
@@ -238,17 +179,3 @@ def _split(name: str) -> Split:
     if name not in get_args(Split):
         raise WireError(f"there is no split {name!r:.40}")
     return cast("Split", name)
-
-
-def _make_pool(spec_text: str, path: str) -> ClientPool:
-    spec = parse(Spec, parse_toml(spec_text.encode(), Path("the spec that the server sent")))
-    if path not in {"auto", "compiled", "torch"}:
-        raise WireError(f"{path!r:.40} is no path")
-    chosen = cast("Any", path)
-    spec = replace(spec, clients=replace(spec.clients, path=chosen))
-    data, _ = build_data(spec)
-    return build_clients(spec, data)
-
-
-def _digest(*texts: str) -> str:
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -20,6 +20,7 @@ from fedmgda.experiments import NODES, Interrupted, RunFolder, Spec, execute, pa
 from fedmgda.flower._exchange import Exchanges
 from fedmgda.flower._grid_clients import GridClients
 from fedmgda.flower._roster import Roster, permissions
+from fedmgda.flower._survey import survey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -134,12 +135,15 @@ def end_file(out: Path) -> Path:
 def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
     spec = parse(Spec, parse_toml(settings.spec.encode(), Path("the run config")))
     permitted = permissions(settings.roster)
+    exchanges = Exchanges(grid, run, look_up)
+    files = survey(exchanges, spec, settings.num_nodes, permitted)
+    if files is not None:
+        spec = files.spec
     folder = RunFolder.create(settings.out, spec)
     if folder.done:
         return
-    exchanges = Exchanges(grid, run, look_up)
     roster = Roster(permitted, lambda event: _write_down(folder.path / NODES, event))
-    clients = GridClients(exchanges, roster, spec, settings.num_nodes)
+    clients = GridClients(exchanges, roster, spec, settings.num_nodes, files)
     for progress in execute(folder, clients):
         _tell(progress)
 

@@ -10,6 +10,7 @@ import numpy as np
 from fedmgda._errors import DataError
 from fedmgda._text import listed, shown, told_apart
 from fedmgda.data.own._encoder import MISSING
+from fedmgda.data.own._statistics import ColumnSchema, Schema
 from fedmgda.data.own._values import (
     MAX_CATEGORIES,
     Column,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from fedmgda.data.own._columns import RawTable
 
-__all__ = ["GivenColumn", "GivenSchema", "read_given_columns", "read_given_targets"]
+__all__ = ["GivenColumn", "GivenSchema", "read_given_columns", "read_given_targets", "schema_of"]
 
 
 @final
@@ -181,4 +182,16 @@ def read_given_targets(
             f"{table.place(row)} has the target {shown(texts[row])!r:.40} in column {target!r}, no "
             f"class of data.schema ({listed(map(shown, schema.classes), 8)})."
         )
-    return codes, tuple(told_apart(map(shown, schema.classes)))
+    return codes, _class_names(schema)
+
+
+def schema_of(given: GivenSchema, target: str) -> Schema:
+    """Return what everybody knows of a table that has been described and not read."""
+    columns = (ColumnSchema(name=c.name, categories=c.categories) for c in given.columns)
+    return Schema(
+        columns=tuple(columns), target=shown(target), class_names=_class_names(given), given=True
+    )
+
+
+def _class_names(schema: GivenSchema) -> tuple[str, ...] | None:
+    return None if schema.classes is None else tuple(told_apart(map(shown, schema.classes)))

@@ -1,0 +1,10 @@
+from fedmgda.flower._client_id import tell_client_id as tell_client_id
+from fedmgda.flower._named import (
+    AFL as AFL,
+    FedAvg as FedAvg,
+    FedAvgN as FedAvgN,
+    FedMGDA as FedMGDA,
+    FedMGDAPlus as FedMGDAPlus,
+    QFedAvg as QFedAvg,
+)
+from fedmgda.flower._strategy import RuleStrategy as RuleStrategy
