@@ -20,7 +20,7 @@ from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
-from fedmgda.experiments._folder_files import is_file_of_run
+from fedmgda.experiments._folder_files import NODES, is_file_of_run
 from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
@@ -70,6 +70,7 @@ from fedmgda.experiments._worst import ClientLine, worst_clients
 __all__ = [
     "COLUMNS",
     "FEWEST_ROWS",
+    "NODES",
     "Against",
     "Audit",
     "ClassResult",

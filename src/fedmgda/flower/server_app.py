@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 from flwr.serverapp import ServerApp
 
 from fedmgda._errors import FedmgdaError, SpecError
-from fedmgda.experiments import Interrupted, RunFolder, Spec, execute, parse, parse_toml
+from fedmgda.experiments import NODES, Interrupted, RunFolder, Spec, execute, parse, parse_toml
 from fedmgda.flower._end import End, write_end
 from fedmgda.flower._exchange import Exchanges
 from fedmgda.flower._grid_clients import GridClients
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from fedmgda.flower._roster import NodeEvent
 
 __all__ = ["Settings", "app", "serve"]
-
-NODES = "nodes.jsonl"
 
 _LOG = logging.getLogger("flwr")
 
