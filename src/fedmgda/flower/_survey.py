@@ -21,11 +21,12 @@ from fedmgda.data import client_order, make_encoder, schema_of
 from fedmgda.experiments import known_weights, settle_elsewhere, to_toml
 from fedmgda.flower._node_data import Share, schema_digest
 from fedmgda.flower._own_files import READING, OwnFiles, ask_who, checked, introduction_of
+from fedmgda.flower._roster import NodeEvent
 from fedmgda.flower._statistics import Totals, add_totals, read_curvatures
 from fedmgda.flower._wire import Answer, Question, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from fedmgda._types import Vector
     from fedmgda.data import Encoder, Schema
@@ -61,13 +62,7 @@ def survey(
     met = _meet(exchanges, spec, num_nodes)
     if not met:
         return None
-    owners: dict[str, int] = {}
-    for node, told in met.items():
-        for name in told.client_names:
-            if permitted is None or name in permitted.get(node, ()):
-                owners.setdefault(name, node)  # of two that claim a client, one is believed
-    if not owners:
-        raise FederationStalledError("No node may answer for any of its clients; check the roster.")
+    owners = _owners(met, permitted)
     ids = {name: place for place, name in enumerate(client_order(owners))}
     shares = {
         node: Share(
@@ -89,8 +84,41 @@ def survey(
         target_sums=_target_sums(totals),
         fingerprint=_fingerprint(spec, met, shares, totals),
         class_weights=weights,
-        names={node: told.client_names for node, told in met.items()},
+        names={
+            node: tuple(name for name in told.client_names if owners.get(name) == node)
+            for node, told in met.items()
+        },
+        events=tuple(_refusals(met, owners, ids)),
     )
+
+
+def _owners(
+    met: Mapping[int, Introduction], permitted: Mapping[int, frozenset[int | str]] | None
+) -> dict[str, int]:
+    """Return the node of each client; of two that claim one, the first is believed."""
+    owners: dict[str, int] = {}
+    for node, told in met.items():
+        for name in told.client_names:
+            if permitted is None or name in permitted.get(node, ()):
+                owners.setdefault(name, node)
+    if not owners:
+        raise FederationStalledError("No node may answer for any of its clients; check the roster.")
+    return owners
+
+
+def _refusals(
+    met: Mapping[int, Introduction], owners: Mapping[str, int], ids: Mapping[str, int]
+) -> Iterator[NodeEvent]:
+    for node, told in met.items():
+        for name in told.client_names:
+            owner = owners.get(name)
+            if owner == node:
+                continue
+            why = f"node {owner} answers for it" if owner else f"its key is not that of {name!r}"
+            clients = (ids[name],) if owner else ()
+            yield NodeEvent(
+                round_num=0, event="refused", node=str(node), clients=clients, reason=why
+            )
 
 
 def _meet(exchanges: Exchanges, spec: Spec, num_nodes: int) -> dict[int, Introduction]:
