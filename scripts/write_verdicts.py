@@ -17,9 +17,10 @@ from fedmgda.paper import PRIMARIES, Decision, decide
 
 HEAD = ("comparison", "verdict", "mean", "low", "high", "p_holm", "smallest", "metric", "claim")
 ABOUT = (
-    f"{len(PRIMARIES)} claims, fixed with their metrics before the seeds 6 to 15 were run; paired "
-    "Student's t, intervals and verdicts by Holm over all of them. A claim that has not been run "
-    "counts as undecided."
+    f"{len(PRIMARIES)} claims, fixed with their metrics before anybody looked at a result on the "
+    "seeds 6 to 15 (what proves it and what does not: docs/reproduction.md); paired Student's t, "
+    "verdicts by Holm over all of them, each interval at the level of its step. A claim that has "
+    "no result counts as undecided."
 )
 
 
@@ -51,7 +52,7 @@ def page(decisions: list[Decision]) -> str:
     for primary in PRIMARIES:
         cells = [primary.name, primary.claim, primary.metric]
         if (found := decided.get(primary.name)) is None:
-            cells += ["-", "-", "not run yet"]
+            cells += ["-", "-", "no result yet"]
         else:
             smallest = f" (beyond ±{found.smallest:.2f} it would have been decided)"
             word = f"{found.word}{smallest if found.word == 'undecided' else ''}"

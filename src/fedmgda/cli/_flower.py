@@ -1,14 +1,246 @@
-"""`fedmgda flower`: the same specs on Flower's engine."""
+"""`fedmgda flower`: the same spec on Flower, simulated or on real machines."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
 import typer
 
+from fedmgda._errors import MissingDependencyError, SpecError
+from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._flower_schema import schema
+from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
+from fedmgda.cli._screen import print_screen
+from fedmgda.experiments import (
+    Spec,
+    holds_run,
+    open_run,
+    parse,
+    read_toml,
+    refuse_code,
+    refuse_inert_decay,
+    resolve,
+    settle,
+    to_json,
+    with_overrides,
+)
+
+if TYPE_CHECKING:
+    from fedmgda.flower._local import Order
 
 __all__ = ["flower_app"]
 
 flower_app = typer.Typer(
-    name="flower", help="Train on other machines, with Flower's engine.", no_args_is_help=True
+    name="flower",
+    help="Run a spec on Flower: simulated, on this machine's loopback, or on real machines.",
+    no_args_is_help=True,
 )
 flower_app.command()(schema)
+
+SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
+    ),
+]
+Nodes = Annotated[
+    int, typer.Option("--nodes", "-n", min=1, help="How many nodes share the clients.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        help="The run folder, on the SuperLink's machine; runs/NAME if not given.",
+    ),
+]
+
+
+@flower_app.command()
+def run(  # noqa: PLR0913, PLR0917 (one for each option)
+    spec_path: SpecPath,
+    engine: Annotated[
+        Literal["sim", "local-deployment"] | None,
+        typer.Option(
+            "--engine",
+            help="sim: Flower's simulation, on Ray. local-deployment: a SuperLink and its "
+            "SuperNodes on 127.0.0.1, with TLS and keys of their own, stopped afterwards.",
+        ),
+    ] = None,
+    superlink: Annotated[
+        str | None,
+        typer.Option("--superlink", metavar="NAME", help="A SuperLink of Flower's config.toml."),
+    ] = None,
+    nodes: Nodes = 2,
+    folder: Out = None,
+    config: Overrides = None,
+    roster: Annotated[
+        Path | None,
+        typer.Option(
+            "--roster",
+            help='Whom each registered node may answer for: JSON, {"node id": [client, ...]}.',
+        ),
+    ] = None,
+    no_code: NoCode = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+) -> None:
+    """Train as fedmgda run does, byte for byte, with Flower between server and clients."""
+    if (engine is None) == (superlink is None):
+        raise SpecError("Say where: --engine sim, --engine local-deployment, or --superlink NAME.")
+    order = _order(spec_path, folder, config, nodes, roster, no_code=no_code)
+    if engine == "sim":
+        from fedmgda.flower._simulation import simulate_on_ray  # noqa: PLC0415 (optional)
+
+        code = simulate_on_ray(order.spec, order.out, nodes)
+        _conclude(order.out, code, as_json=as_json)
+        return
+    from fedmgda.flower._local import run_locally, run_on_superlink  # noqa: PLC0415 (optional)
+
+    def news(text: str) -> None:
+        if not as_json:
+            say(err, escape(text))
+
+    if superlink is None:
+        end = run_locally(order, news)
+    else:
+        end = run_on_superlink(order, superlink, news)
+    if end.code:
+        say(err, f"[bold red]Error:[/] {escape(end.sentence)}")
+    _conclude(order.out, end.code, as_json=as_json)
+
+
+@flower_app.command()
+def export(  # noqa: PLR0913, PLR0917 (one for each option)
+    spec_path: SpecPath,
+    app: Annotated[Path, typer.Argument(help="The folder of the app, a new one.", metavar="DIR")],
+    nodes: Nodes = 2,
+    folder: Out = None,
+    config: Overrides = None,
+    roster: Annotated[
+        Path | None, typer.Option("--roster", help="As for fedmgda flower run.")
+    ] = None,
+    no_code: NoCode = False,
+) -> None:
+    """Write a Flower app that flwr run accepts, for a SuperLink you have."""
+    _order(spec_path, folder, config, nodes, roster, no_code=no_code).export(app)
+    say(out, f"Run it with: flwr run {escape(str(app))} NAME --stream")
+
+
+@flower_app.command()
+def node(  # noqa: PLR0913, PLR0917 (one for each option)
+    superlink: Annotated[
+        str, typer.Option("--superlink", metavar="HOST:PORT", help="Where the SuperLink listens.")
+    ],
+    index: Annotated[
+        int, typer.Option("--node", min=0, help="Which node this is, from 0 to N - 1.")
+    ],
+    nodes: Nodes,
+    authority: Annotated[
+        Path | None,
+        typer.Option("--root-certificates", help="The certificate the SuperLink is known by."),
+    ] = None,
+    key: Annotated[
+        Path | None, typer.Option("--key", help="The private key of this node, registered.")
+    ] = None,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", help="The rows of this node, where the spec has a schema for them."),
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", help="A port of 127.0.0.1 for the node itself.")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="No TLS, no key: for trials on one machine.")
+    ] = False,
+) -> None:
+    """Be a node of a federation: a SuperNode with its resident worker, until it is stopped."""
+    _require_flower()
+    from fedmgda.flower._supernode import Seat, run_node  # noqa: PLC0415 (optional)
+
+    if insecure == (authority is not None or key is not None) or (
+        not insecure and (authority is None or key is None)
+    ):
+        raise SpecError(
+            "A node needs --root-certificates and --key, or --insecure alone, which protects "
+            "nothing that travels."
+        )
+    if index >= nodes:
+        raise SpecError(f"--node must lie in 0..{nodes - 1}, as --nodes is {nodes}, got {index}.")
+    seat = Seat(
+        superlink=superlink, index=index, nodes=nodes, authority=authority, key=key, data=data
+    )
+    raise typer.Exit(run_node(seat, port))
+
+
+@flower_app.command()
+def keys(
+    folder: Annotated[Path, typer.Argument(help="Where they go.", metavar="DIR")],
+    hosts: Annotated[
+        list[str] | None,
+        typer.Option("--host", help="A name or address the SuperLink is reached by."),
+    ] = None,
+    nodes: Nodes = 2,
+) -> None:
+    """Make what a secured federation needs: a certificate for the SuperLink, a key per node."""
+    _require_flower()
+    from fedmgda.flower._keys import make_node_key, make_server_keys  # noqa: PLC0415 (optional)
+
+    made = make_server_keys(folder, hosts or ())
+    for index in range(nodes):
+        make_node_key(folder, f"node{index}")
+    say(out, f"{escape(str(made.authority))} goes to everybody, server.* to the SuperLink,")
+    say(out, "node0 to the first node and so on; the .pub files are what you register.")
+
+
+def _order(
+    spec_path: Path,
+    folder: Path | None,
+    config: list[str] | None,
+    nodes: int,
+    roster: Path | None,
+    *,
+    no_code: bool,
+) -> Order:
+    _require_flower()
+    from fedmgda.flower._local import Order  # noqa: PLC0415 (optional packages)
+
+    table = with_overrides(read_toml(spec_path), config or [])
+    if "sweep" in table:
+        raise SpecError(f"{spec_path} describes many runs; Flower runs one.")
+    spec = resolve(parse(Spec, table))
+    refuse_inert_decay(spec)
+    if no_code:
+        refuse_code(spec)
+    settled = settle(spec)
+    note(settled.notes)
+    try:
+        permitted = "" if roster is None else roster.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SpecError(f"The roster {roster} cannot be read: {error}.") from error
+    path = (folder or Path("runs") / spec_path.stem).absolute()
+    return Order(spec=settled.spec, out=path, num_nodes=nodes, roster=permitted)
+
+
+def _conclude(folder: Path, code: int, *, as_json: bool) -> None:
+    if code:
+        raise typer.Exit(code)
+    if not holds_run(folder):
+        say(out, f"Finished; the run folder is {escape(str(folder))} on the SuperLink's machine.")
+        return
+    finished = open_run(folder)
+    if as_json:
+        out.print_json(to_json(finished.summary))
+    else:
+        print_screen(finished)
+
+
+def _require_flower() -> None:
+    for package in ("flwr", "psutil"):
+        if find_spec(package) is None:
+            raise MissingDependencyError(
+                f"This command needs the package {package}; "
+                "install it with: pip install 'fedmgda[flower]'."
+            )

@@ -20,7 +20,7 @@ from fedmgda.experiments._conclusion import most_telling
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
-from fedmgda.experiments._folder_files import is_file_of_run
+from fedmgda.experiments._folder_files import NODES, is_file_of_run
 from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
@@ -47,7 +47,7 @@ from fedmgda.experiments._rows import (
 )
 from fedmgda.experiments._run import Progress, execute
 from fedmgda.experiments._settle import Settled, settle, settle_elsewhere
-from fedmgda.experiments._signals import Interrupted
+from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
@@ -58,6 +58,7 @@ from fedmgda.experiments._toml import (
     read_toml,
     to_table,
     to_toml,
+    toml_value,
     with_overrides,
 )
 from fedmgda.experiments._train import History, Training, rule_table, train
@@ -69,6 +70,7 @@ from fedmgda.experiments._worst import ClientLine, worst_clients
 __all__ = [
     "COLUMNS",
     "FEWEST_ROWS",
+    "NODES",
     "Against",
     "Audit",
     "ClassResult",
@@ -118,6 +120,7 @@ __all__ = [
     "execute",
     "holds_run",
     "inert_decay",
+    "interruptible",
     "is_comparison_csv",
     "is_file_of_run",
     "known_ids",
@@ -148,6 +151,7 @@ __all__ = [
     "to_json",
     "to_table",
     "to_toml",
+    "toml_value",
     "train",
     "verify",
     "with_client_ids",

@@ -24,6 +24,7 @@ __all__ = [
     "ENVIRONMENT",
     "LOCK",
     "MODEL",
+    "NODES",
     "PARTITION",
     "PREDICTIONS",
     "RESULTS",
@@ -43,7 +44,7 @@ T = TypeVar("T")
 SPEC, ENVIRONMENT, PARTITION = "spec.toml", "environment.json", "partition.npz"
 MODEL, ENCODER, PREDICTIONS = "model.safetensors", "encoder.json", "predictions.npz"
 CLIENTS, SUMMARY, DONE, LOCK = "clients.csv", "summary.json", "DONE", "lock"
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS, NODES = "checkpoints", "nodes.jsonl"
 RESULTS = (
     PARTITION, ROUNDS, GRAM, EVALUATIONS, MODEL, ENCODER, PREDICTIONS, CLIENTS, SUMMARY,
 )  # fmt: skip
@@ -83,7 +84,7 @@ class Done:
 def is_file_of_run(path: Path) -> bool:
     """Tell whether a path is that of a file that a run keeps, be it there or not."""
     is_run = all(is_there(path.parent / name) for name in (SPEC, ENVIRONMENT))
-    return is_run and path.name in {*RESULTS, SPEC, ENVIRONMENT, TIMINGS, DONE, LOCK}
+    return is_run and path.name in {*RESULTS, SPEC, ENVIRONMENT, TIMINGS, NODES, DONE, LOCK}
 
 
 def read_named(folder: Path, name: str) -> bytes | None:

@@ -65,8 +65,8 @@ def npy_array(content: bytes, name: str) -> NDArray[Any]:
     file = io.BytesIO(content)
     try:
         shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    except (KeyError, EOFError) as error:
-        raise ValueError(f"{name} is no array") from error
+    except (KeyError, ValueError) as error:
+        raise ValueError(f"{name} is no array ({error})") from error
     start = file.tell()
     if dtype.hasobject or dtype.itemsize * math.prod(shape) != len(content) - start:
         raise ValueError(f"{name} does not hold what its header says")

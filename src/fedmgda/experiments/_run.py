@@ -206,7 +206,8 @@ class _Run:
     def _hopeless(self, sentence: str) -> FederationStalledError:
         """Name the step that is too long where clients sent numbers that are none."""
         rounds = open_run(self._folder.path).rounds
-        if any(word in f.reason for f in rounds[-1].quarantined for word in ("NaN", "Inf")):
+        last = rounds[-1].quarantined if rounds else ()  # who is out there may be lost at any time
+        if any(word in f.reason for f in last for word in ("NaN", "Inf")):
             hint = after_divergence(self._spec, rounds, math.inf)[0]
             sentence = TOO_LONG_STEPS.format(error=sentence, hint=hint)
         return FederationStalledError(sentence)

@@ -7,6 +7,7 @@ rounds.jsonl        one object per round; the same bytes however often the run w
 gram.bin            the Gram matrices of the rounds, float64, their places and digests in the lines
 evaluations.jsonl   accuracy and loss of every user at every evaluation
 timings.jsonl       seconds by phase: the one record that differs from run to run
+nodes.jsonl         on a network, which node joined, left or was refused, and for which clients
 checkpoints/        the newest two server states, with what selection remembers
 model.safetensors   the trained model, last or selected, named as in the torch module
 encoder.json        how rows become features, where that is known
@@ -43,6 +44,7 @@ from fedmgda.experiments._folder_files import (
     DONE,
     ENVIRONMENT,
     LOCK,
+    NODES,
     PARTITION,
     RESULTS,
     SPEC,
@@ -235,7 +237,7 @@ class RunFolder:
         write_file(self.path / SPEC, to_toml(spec).encode())
 
     def _refuse_foreign_files(self) -> None:
-        ours = {LOCK, *_BEFORE_A_RUN}
+        ours = {LOCK, NODES, *_BEFORE_A_RUN}
         if any(name not in ours and not name.endswith(".tmp") for name in names_in(self.path)):
             runs = listed((folder.name for folder in run_folders(self.path)), 5, last=" and ")
             holds = f"holds the runs {runs}" if runs else "is not empty and holds no run"

@@ -7,37 +7,34 @@ keys were registered; both were made for this deployment and are gone with it.
 from __future__ import annotations
 
 import json
-import shlex
-import socket
-import subprocess
-import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
+
+import psutil
 
 from fedmgda._errors import FedmgdaError
 from fedmgda._files import make_folder, write_file
 from fedmgda.flower._environment import quiet_environment
 from fedmgda.flower._keys import make_node_key, make_server_keys
+from fedmgda.flower._ports import HOST, free_ports, is_open
 from fedmgda.flower._processes import Family
+from fedmgda.flower._submission import flwr_json
+from fedmgda.flower._supernode import Seat
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
     from pathlib import Path
     from types import TracebackType
 
-    import psutil
-
-    from fedmgda.flower._keys import NodeKey
-
-__all__ = ["CONNECTION", "Deployment", "DeploymentError", "free_ports"]
+__all__ = ["CONNECTION", "Deployment", "DeploymentError"]
 
 CONNECTION: Final = "fedmgda"
 """What the deployment's SuperLink is called in its Flower configuration."""
 
 _START = 180.0  # seconds; 10 to 30 on a machine that is busy
 _PAUSE = 0.1
-_HOST = "127.0.0.1"
 
 
 class DeploymentError(FedmgdaError):
@@ -50,12 +47,12 @@ class _Member:
     """A node of the deployment.
 
     Attributes:
-        key: Its key, registered.
+        seat: Its place, with its key.
         node_id: What Flower calls it; it stays, because the key does.
         port: Where its own processes reach it.
     """
 
-    key: NodeKey
+    seat: Seat
     node_id: str
     port: int
 
@@ -68,19 +65,16 @@ class Deployment:
         folder: Theirs alone: keys, the SuperLink's database, sockets, logs. Its path must be short,
             because the path of a socket is.
         num_nodes: How many.
-        node_config: Further settings of every node, beside those of its place and its worker.
+        data: The rows of each node, where it has its own.
     """
 
-    def __init__(
-        self, folder: Path, num_nodes: int, node_config: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, folder: Path, num_nodes: int, data: Sequence[Path] = ()) -> None:
         make_folder(folder)
-        self.folder, self.num_nodes = folder, num_nodes
-        self._extra = dict(node_config or {})
+        self.folder, self.num_nodes, self._data = folder, num_nodes, tuple(data)
         self._keys = make_server_keys(folder / "keys")
         self._port, *ports = free_ports(num_nodes + 1)
         self._nodes: list[_Member] = []
-        addresses = [f"{_HOST}:{port}" for port in (self._port, *ports)]
+        addresses = [f"{HOST}:{port}" for port in (self._port, *ports)]
         self._family = Family(quiet_environment(folder / "home"), addresses)
         self._node_ports = ports
 
@@ -111,7 +105,7 @@ class Deployment:
     @property
     def address(self) -> str:
         """Where the SuperLink listens."""
-        return f"{_HOST}:{self._port}"
+        return f"{HOST}:{self._port}"
 
     @property
     def authority(self) -> Path:
@@ -128,11 +122,17 @@ class Deployment:
         self._family.close()
 
     def check(self) -> None:
-        """Refuse to go on with a part that has ended."""
-        for name, code in self._family.ended().items():
+        """Refuse to go on without the SuperLink, or without a single node.
+
+        Raises:
+            DeploymentError: If they have ended.
+        """
+        ended = self._family.ended()
+        nodes = [f"SuperNode {index}" for index in range(len(self._nodes))]
+        lost = ["SuperLink"] if "SuperLink" in ended else nodes
+        if lost and all(name in ended for name in lost):
             raise DeploymentError(
-                f"{name} ended with code {code}: {self.last_words(name)} "
-                f"(the whole log was {self._log(name)})"
+                f"The {lost[0]} ended with code {ended[lost[0]]}: {self.last_words(lost[0])}"
             )
 
     def start_superlink(self) -> None:
@@ -147,7 +147,7 @@ class Deployment:
             *("--ssl-ca-certfile", str(keys.authority), "--ssl-certfile", str(keys.certificate)),
             *("--ssl-keyfile", str(keys.key), "--enable-supernode-auth"),
         ]
-        place = ["--host", _HOST, "--port", str(self._port)]
+        place = ["--host", HOST, "--port", str(self._port)]
         database = ["--database", str(self.folder / "state.db")]
         fetch = "--disable-runtime-dependency-installation"
         self._start("SuperLink", ["flower-superlink", *secured, *place, *database, fetch])
@@ -155,48 +155,26 @@ class Deployment:
 
     def start_node(self, index: int) -> None:
         """Start a node and its worker; again, if it has ended."""
-        node, worker = self._nodes[index], self.folder / f"w{index}"
-        own = f"partition-id={index} num-partitions={self.num_nodes}"
-        texts = {"worker": str(worker), **self._extra}
-        config = " ".join((own, *(f"{key}={json.dumps(text)}" for key, text in texts.items())))
+        worker, node = self.folder / f"w{index}", self._nodes[index]
         if not worker.exists():
-            python = [sys.executable, "-m", "fedmgda.flower.worker"]
-            self._start(f"worker {index}", [*python, str(worker)])
-        trust = ["--root-certificates", str(self._keys.authority), "--superlink", self.address]
-        key = ["--auth-supernode-private-key", str(node.key.private)]
-        place = ["--host", _HOST, "--port", str(node.port), "--node-config", config]
-        self._start(f"SuperNode {index}", ["flower-supernode", *trust, *key, *place])
+            self._start(f"worker {index}", node.seat.worker_command(worker))
+        self._start(f"SuperNode {index}", node.seat.command(worker, node.port))
 
     def stop(self, name: str) -> None:
         """Stop one part, as `SuperNode 0`, with all it has started."""
         self._family.stop(name)
 
+    def has(self, command: str) -> bool:
+        """Tell whether a process of the deployment runs a command of Flower's."""
+        for process in self._family.members():
+            with suppress(psutil.Error):
+                if any(word.endswith(command) for word in process.cmdline()[:2]):
+                    return True
+        return False
+
     def processes(self) -> list[psutil.Process]:
         """Return all processes of the deployment that are alive."""
         return self._family.members()
-
-    def flwr(self, *arguments: str, seconds: float = 60.0) -> dict[str, object]:
-        """Run a command of Flower's own and return what it says in JSON."""
-        command = ["flwr", *arguments, "--format", "json"]
-        try:
-            done = subprocess.run(
-                command,
-                env=self.environment,
-                capture_output=True,
-                text=True,
-                timeout=seconds,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise DeploymentError(f"{shlex.join(command)} took more than {seconds:g} s.") from None
-        start = done.stdout.find("{")
-        if done.returncode or start < 0:
-            words = (done.stderr or done.stdout).strip()[-400:]
-            raise DeploymentError(f"{shlex.join(command)} ended with {done.returncode}: {words}")
-        found, _ = json.JSONDecoder().raw_decode(done.stdout[start:])
-        if not isinstance(found, dict) or not found.get("success"):
-            raise DeploymentError(f"{shlex.join(command)} said: {done.stdout.strip()[-400:]}")
-        return found
 
     def last_words(self, name: str) -> str:
         """Return the last line that a part has printed."""
@@ -207,8 +185,17 @@ class Deployment:
 
     def _register(self, index: int) -> None:
         key = make_node_key(self.folder / "keys", f"node{index}")
-        said = self.flwr("supernode", "register", str(key.public), CONNECTION)
-        self._nodes.append(_Member(key, str(said["node-id"]), self._node_ports[index]))
+        connection = self.environment
+        said = flwr_json(connection, "supernode", "register", str(key.public), CONNECTION)
+        seat = Seat(
+            superlink=self.address,
+            index=index,
+            nodes=self.num_nodes,
+            authority=self.authority,
+            key=key.private,
+            data=self._data[index] if self._data else None,
+        )
+        self._nodes.append(_Member(seat, str(said["node-id"]), self._node_ports[index]))
 
     def _start(self, name: str, command: list[str]) -> None:
         self._family.start(name, command, self._log(name))
@@ -220,21 +207,7 @@ class Deployment:
         until = time.monotonic() + _START
         while time.monotonic() < until:
             self.check()
-            with socket.socket() as line:
-                line.settimeout(1.0)
-                if line.connect_ex((_HOST, port)) == 0:
-                    return
+            if is_open(port):
+                return
             time.sleep(_PAUSE)
-        raise DeploymentError(f"The {name} did not listen on {_HOST}:{port} within {_START:g} s.")
-
-
-def free_ports(count: int) -> list[int]:
-    """Return ports of the loopback that nobody listens on at this moment, all different."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for line in sockets:
-            line.bind((_HOST, 0))
-        return [line.getsockname()[1] for line in sockets]
-    finally:
-        for line in sockets:
-            line.close()
+        raise DeploymentError(f"The {name} did not listen on {HOST}:{port} within {_START:g} s.")

@@ -15,6 +15,8 @@ _QUIET = {
     "FLWR_DISABLE_RUNTIME_DEPENDENCY_INSTALLATION": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ADDRESS": "local",
+    # Without it Ray says in advance what a later version will do with GPUs.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     # How often a node or a SuperLink looks for a process to start; Flower's own is a second.
     "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
 }

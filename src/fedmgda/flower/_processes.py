@@ -13,7 +13,7 @@ import secrets
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, final
 
 import psutil
@@ -64,20 +64,23 @@ class Family:
         """What a process must be started with to belong to the family."""
         return dict(self._environment)
 
-    def start(self, name: str, command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    def start(
+        self, name: str, command: Sequence[str], log: Path | None = None
+    ) -> subprocess.Popen[bytes]:
         """Start a process in the background; what it prints is added to a file.
 
         Args:
             name: What it is called here; a process of that name that has ended is replaced.
             command: The program, found on the family's PATH, and its arguments.
-            log: The file.
+            log: The file; None prints where this process does.
         """
-        with log.open("ab") as printed:
+        with ExitStack() as stack:
+            printed = None if log is None else stack.enter_context(log.open("ab"))
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=printed,
-                stderr=subprocess.STDOUT,
+                stderr=printed,
                 env=self._environment,
                 start_new_session=True,  # Ctrl-C is for this process to decide on
             )

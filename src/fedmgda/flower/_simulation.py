@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -66,12 +67,13 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
         actors = min(num_nodes, os.cpu_count() or 1)
         _start_ray(ray, actors)
         stop.listen()  # Ray has taken SIGTERM for itself
-        run_simulation(
-            server_app=server_app,
-            client_app=client_app,
-            num_supernodes=num_nodes,
-            backend_config={"client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
-        )
+        with _without_advice():
+            run_simulation(
+                server_app=server_app,
+                client_app=client_app,
+                num_supernodes=num_nodes,
+                backend_config={"client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
+            )
     return codes[0] if codes else FedmgdaError.exit_code
 
 
@@ -87,17 +89,33 @@ def _start_ray(ray: object, actors: int) -> None:
     )
 
 
+@contextmanager
+def _without_advice() -> Iterator[None]:
+    """Hold back Flower's advice to call it in another way: who reads it did not write the call."""
+
+    def is_other(record: logging.LogRecord) -> bool:
+        return "DEPRECATED" not in record.getMessage()
+
+    logger = logging.getLogger("flwr")
+    logger.addFilter(is_other)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_other)
+
+
 @final
 class _Stop:
-    """The two signals, for a run that is not in the main thread."""
+    """The two signals, for a run that is not in the main thread, where alone they can be taken."""
 
     def __init__(self) -> None:
         self._number: int | None = None
 
     def listen(self) -> None:
-        """Take the signals; the run looks up what came."""
-        for number in _SIGNALS:
-            signal.signal(number, self._take)
+        """Take the signals from now on."""
+        if threading.current_thread() is threading.main_thread():
+            for number in _SIGNALS:
+                signal.signal(number, self._take)
 
     def look_up(self) -> None:
         """Raise `Interrupted` if a signal came."""
@@ -111,15 +129,13 @@ class _Stop:
 
 @contextmanager
 def _told_to_stop() -> Iterator[_Stop]:
-    stop = _Stop()
-    if threading.current_thread() is not threading.main_thread():
-        stop.listen = lambda: None  # type: ignore[method-assign]  # signals are the main thread's
-        yield stop
-        return
+    """Take the signals while the block runs."""
     previous = {number: signal.getsignal(number) for number in _SIGNALS}
+    stop = _Stop()
     stop.listen()
     try:
         yield stop
     finally:
-        for number, handler in previous.items():
-            signal.signal(number, handler)
+        if threading.current_thread() is threading.main_thread():
+            for number, handler in previous.items():
+                signal.signal(number, handler)

@@ -163,7 +163,7 @@ def _header_of(message: Question | Answer) -> dict[str, Any]:
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any]:
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")
     if array.dtype.kind not in "biuf":
         raise TypeError(f"only numbers travel, got an array of {array.dtype}.")
     return array

@@ -59,8 +59,11 @@ def ask(path: Path | str, question: bytes, seconds: float) -> bytes:
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(seconds)
             line.connect(os.fspath(path))
-            line.sendall(_HEAD.pack(len(question)) + question)
-            answer = _receive(line, until)
+            try:
+                line.sendall(_HEAD.pack(len(question)) + question)
+                answer = _receive(line, until)
+            except (ConnectionResetError, BrokenPipeError):
+                answer = None
     except TimeoutError:
         raise WorkerLostError(f"The worker did not answer within {seconds:g} s.") from None
     except OSError as error:

@@ -16,7 +16,7 @@ from flwr.serverapp import ServerApp
 
 from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda._files import write_file
-from fedmgda.experiments import Interrupted, RunFolder, Spec, execute, parse, parse_toml
+from fedmgda.experiments import NODES, Interrupted, RunFolder, Spec, execute, parse, parse_toml
 from fedmgda.flower._exchange import Exchanges
 from fedmgda.flower._grid_clients import GridClients
 from fedmgda.flower._roster import Roster, permissions
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from fedmgda.flower._roster import NodeEvent
 
 __all__ = ["Settings", "app", "end_file", "serve"]
-
-NODES = "nodes.jsonl"
 
 _LOG = logging.getLogger("flwr")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import socket
 import sys
-from importlib import import_module
 from pathlib import Path
 
 from fedmgda.flower._worker import keep, leave_with_parent, serve
@@ -17,17 +16,17 @@ def main(arguments: list[str]) -> None:
     """Keep a worker behind a socket, or be that worker.
 
     Args:
-        arguments: The path of the socket; or `--descriptor` and its number, as the keeper says it.
+        arguments: The path of the socket; or `--serve` and its descriptor, as the keeper says it.
     """
     # Ctrl-C reaches every process of the terminal; what it means is for the first one to decide.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if arguments[0] != "--descriptor":
-        command = [sys.executable, "-m", "fedmgda.flower.worker", "--descriptor"]
-        keep(Path(arguments[0]), command)
+    if arguments[0] != "--serve":
+        keep(Path(arguments[0]), [sys.executable, "-m", "fedmgda.flower.worker", "--serve"])
         return
     leave_with_parent()
-    node = import_module("fedmgda.flower._node")  # here, because the keeper needs no torch
-    serve(socket.socket(fileno=int(arguments[1])), node.answer_bytes)
+    from fedmgda.flower._node import answer_bytes  # noqa: PLC0415 (the keeper needs no torch)
+
+    serve(socket.socket(fileno=int(arguments[1])), answer_bytes)
 
 
 if __name__ == "__main__":

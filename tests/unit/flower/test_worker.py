@@ -73,7 +73,9 @@ def test_a_worker_that_ends_over_a_question_is_told_at_once_and_replaced(worker)
 
 def test_a_killed_worker_is_replaced(worker):
     first = int(ask("w", b"who", 30))
+    dying = psutil.Process(first)
     os.kill(first, signal.SIGKILL)
+    psutil.wait_procs([dying], 10)
     assert int(ask("w", b"who", 30)) != first
 
 
@@ -105,14 +107,16 @@ def test_worker_and_keeper_end_with_their_parent(tmp_path, monkeypatch):
         "p = subprocess.Popen([sys.executable, '-c', *sys.argv[1:]]); p.wait()"
     )
     parent = subprocess.Popen([sys.executable, "-c", code, KEEPER, "w", WORKER])
-    until = time.monotonic() + 30
-    while not Path("w").exists() and time.monotonic() < until:
-        time.sleep(0.02)
-    ask("w", b"who", 30)
-    family = psutil.Process(parent.pid).children(recursive=True)
+    try:
+        until = time.monotonic() + 30
+        while not Path("w").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        ask("w", b"who", 30)
+        family = psutil.Process(parent.pid).children(recursive=True)
+    finally:
+        parent.kill()
+        parent.wait()
     assert len(family) == 2
-    parent.kill()
-    parent.wait()
     _, left = psutil.wait_procs(family, 10)
     assert left == []
     assert not Path("w").exists()

@@ -33,8 +33,8 @@ def test_studies_are_decided_together(script, tmp_path, monkeypatch, capsys):
     page = capsys.readouterr().out
     assert page == (tmp_path / "primary" / "primary.md").read_text()
     words = [line.split(" | ")[-1].strip(" |") for line in page.splitlines() if line[:3] == "| P"]
-    unknown = ["not run yet"] * 5
-    assert words == ["holds", *unknown, "refuted", "not run yet"]
+    unknown = ["no result yet"] * 5
+    assert words == ["holds", *unknown, "refuted", "no result yet"]
     text = (tmp_path / "primary" / "primary.csv").read_text()
     rows = list(csv.DictReader(text.splitlines()))
     assert [(row["comparison"], row["verdict"]) for row in rows] == [
