@@ -136,6 +136,8 @@ def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], N
     if folder.done:
         return
     roster = Roster(permitted, lambda event: _write_down(folder.path / NODES, event))
+    for event in () if files is None else files.events:
+        _write_down(folder.path / NODES, event)
     clients = GridClients(exchanges, roster, spec, settings.num_nodes, files)
     for progress in execute(folder, clients):
         _tell(progress)
