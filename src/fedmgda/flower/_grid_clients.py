@@ -172,6 +172,8 @@ class GridClients:
         found = evaluation_of(rows, reasons | absent, client_ids, sizes, num_models)
         if predictions:
             told = predictions_of(heard, asked, client_ids)
+            if told is not None and self._files is not None:
+                told = self._files.numbered(told, self._facts.sizes[split])
             found = replace(found, predictions=told)
         return found
 
