@@ -163,3 +163,15 @@ def test_what_cannot_be_is_said_in_one_sentence(tmp_path, table, code, said):
 def test_a_run_config_that_is_none_is_refused(config, said):
     with pytest.raises(SpecError, match=said):
         Settings.of(config)
+
+
+def test_a_node_is_told_the_losses_of_its_own_clients_only(tmp_path):
+    grid = MemoryGrid()
+    assert run_over(tmp_path / "run", grid, **SIX | {"clients": {"per_round": 6}}) == 0
+    told = [
+        (node - 100, client % 3)
+        for node, question in grid.asked
+        for client in question.arrays.get("known_ids", [])
+    ]
+    assert told, "losses that were measured after a round are known in the next"
+    assert all(node == partition for node, partition in told)

@@ -252,3 +252,19 @@ def test_a_run_in_which_all_clients_fail_ends_with_our_code(tmp_path):
     assert run_over(tmp_path / "run", grid, **SIX | {"rounds": 9}) == 6
     said = json.loads(end_file(tmp_path / "run").read_text())["message"]
     assert "No usable update in 5 rounds in a row" in said
+
+
+def test_no_round_waits_for_a_node_that_is_slow_to_say_hello(tmp_path):
+    finished_run(tmp_path / "here", **SIX)
+    grid = MemoryGrid()
+
+    def join(answer):
+        grid.online[555] = {"partition-id": 1, "num-partitions": 3}
+        return answer
+
+    grid.twist |= {101: training(join), 555: lambda question, answer: None}  # noqa: ARG005
+    began = time.monotonic()
+    assert run_over(tmp_path / "run", grid, **SIX) == 0
+    assert time.monotonic() - began < 20, "its first answer may take two minutes"
+    assert [q.phase for node, q in grid.asked if node == 555] == ["hello"]
+    assert results(tmp_path / "run") == results(tmp_path / "here")
