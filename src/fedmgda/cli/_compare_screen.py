@@ -185,20 +185,27 @@ def _end_of(name: str, room: int) -> str:
 def _counts(other: Against) -> tuple[str, ...]:
     return (
         str(other.gaining),
-        str(other.better),
+        _chance(other, str(other.better)),
         str(other.losing),
-        f"{other.losing_by_chance:.0f} ({other.losing_by_chance_95:.0f})",
-        str(other.worse),
-        f"{other.worse_by_chance:.1f} ({other.worse_by_chance_95:.0f})",
+        _chance(other, f"{other.losing_by_chance:.0f} ({other.losing_by_chance_95:.0f})"),
+        _chance(other, str(other.worse)),
+        _chance(other, f"{other.worse_by_chance:.1f} ({other.worse_by_chance_95:.0f})"),
     )
+
+
+def _chance(other: Against, text: str) -> str:
+    return "?" if math.isnan(other.losing_by_chance) else text
 
 
 def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
-    yield (
-        f"better, worse: beyond the chance of the test rows (p <= {found.level:g}). "
-        "chance: how many"
-    )
-    yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
+    if math.isnan(other.losing_by_chance):
+        yield "No test rows were kept: what is owed to their chance is not known (?)."
+    else:
+        yield (
+            f"better, worse: beyond the chance of the test rows (p <= {found.level:g}). "
+            "chance: how many"
+        )
+        yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
     if len(other.seeds) > 1:
         yield _by_seed(other)
     yield from _about_steps(found)
@@ -275,14 +282,14 @@ def _losers(found: Comparison, other: Against, shown: Sequence[int]) -> Table:
             _number(found, theirs.clients[place]),
             f"{sure}{_signed(found, client.gain)}",
             _interval(found, client),
-            f"{sure}{client.p_worse:.3f}",
+            f"{sure}{client.p_worse:.3f}" if client.p_worse >= 0 else "?",
         )
     return table
 
 
 def _interval(found: Comparison, client: ClientGain) -> str:
     if math.isnan(client.low):
-        return "few rows"
+        return "?" if math.isnan(client.p_worse) else "few rows"
     return f"{_signed(found, client.low)} to {_signed(found, client.high)}"
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from fedmgda._errors import DataError, SpecError
 from fedmgda._random import Stream, generator
 from fedmgda._text import did_you_mean, nearest_names
+from fedmgda.experiments._compare_scores import compare_scores, keep_no_rows
 from fedmgda.experiments._compared import CONSTANT, check_same_rows, constant_side, open_sides
 from fedmgda.experiments._comparison import (
     Against,
@@ -52,6 +53,9 @@ def compare_runs(
 ) -> Comparison:
     """Compare the first run with the others, on the rows all of them were tested on.
 
+    Where none of them kept its test rows, the clients' accuracies are compared, and what is owed to
+    chance is not known.
+
     Args:
         paths: Run folders, or folders of runs; runs that differ in the seed only are one.
         metric: Its name; that of the first run's spec, or what goes with the task, if None.
@@ -62,6 +66,8 @@ def compare_runs(
         DataError: If the runs do not have the same test rows.
         SpecError: If there is no such metric or run.
     """
+    if keep_no_rows(paths):
+        return compare_scores(paths, metric=metric, against=against)
     sides, notes = open_sides(paths)
     first = [side for side in sides if side.label == sides[0].label]
     name = _metric(metric, first[0])

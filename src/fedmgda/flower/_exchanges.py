@@ -67,7 +67,7 @@ class Exchanges:
         """Return the messages that let the clients of a round train."""
         drawn = self.drawn(round_num)
         self.nodes.refresh(grid)
-        if len(drawn) < self.nodes.num_clients:
+        if len(drawn) < self.nodes.num_clients and not self.everyone:
             self.nodes.ask(grid, self._timeout)
         return self._ask(round_num, drawn, model, content, MessageType.TRAIN)
 

@@ -50,10 +50,13 @@ class KnownNodes:
 
     Attributes:
         num_clients: n.
+        numbered: The clients that were given a number, with their nodes: in another run they are
+            others.
     """
 
     def __init__(self, num_clients: int) -> None:
         self.num_clients = num_clients
+        self.numbered: dict[int, int] = {}
         self._clients: dict[int, int] = {}
         self._online: frozenset[int] = frozenset()
         self._queried: set[int] = set()
@@ -110,5 +113,13 @@ class KnownNodes:
     def number(self, nodes: Iterable[int]) -> None:
         """Give numbers to nodes that answered and did not say which client they are."""
         free = sorted(set(range(self.num_clients)) - set(self._clients.values()))
-        for node, client in zip(sorted(nodes), free, strict=False):
-            self._clients[node] = client
+        given = dict(zip(sorted(nodes), free, strict=False))
+        if given and not self.numbered:
+            _LOG.warning(
+                "%d nodes do not say which client they are, and are numbered by their node ids, "
+                "which are new in every run; let the metrics they return have %r.",
+                len(given),
+                CLIENT_ID,
+            )
+        self._clients |= given
+        self.numbered |= {client: node for node, client in given.items()}

@@ -87,7 +87,7 @@ class StrategyClients:
         self._first_round: tuple[Asked, Received] | None = None
         self._first_evaluation: Received | None = None
         nothing = np.zeros(self.num_clients)
-        self.facts = new_facts(nothing, nothing, exchanges.arrays)
+        self.facts = new_facts(nothing, nothing, exchanges.arrays, {})
         self._sizes_known = False
 
     def know(self, facts: ClientFacts) -> None:
@@ -105,7 +105,8 @@ class StrategyClients:
         self._exchanges.everyone = False
         train = sizes_of(self._first_round[1], self._keys, self.num_clients)
         test = sizes_of(self._first_evaluation, self._keys, self.num_clients)
-        self.know(new_facts(train, test, self._exchanges.arrays))
+        numbered = self._exchanges.nodes.numbered
+        self.know(new_facts(train, test, self._exchanges.arrays, numbered))
 
     def initial_params(self) -> Vector:
         """Return the model that the app starts from."""

@@ -125,18 +125,23 @@ def known_facts(path: Path, arrays: ModelArrays) -> ClientFacts:
     return ClientFacts(sizes=run.sizes, fingerprint=run.fingerprint, layout=arrays.layout)
 
 
-def new_facts(train: Vector, test: Vector, arrays: ModelArrays) -> ClientFacts:
+def new_facts(
+    train: Vector, test: Vector, arrays: ModelArrays, numbered: Mapping[int, int]
+) -> ClientFacts:
     """Return what is known of clients that said how many examples they have.
 
     Args:
         train: Of shape `(num_clients,)`; 0 for a client that did not say.
         test: Likewise.
         arrays: The model.
+        numbered: Clients that are called so in this run only, with their nodes: what is known of
+            them cannot be held against another run.
     """
     sizes: Mapping[Split, Indices] = {
         "train": train.astype(np.int64),
         "validation": np.zeros(len(train), np.int64),
         "test": test.astype(np.int64),
     }
-    digest = hashlib.sha256(b"".join(sizes[split].tobytes() for split in ("train", "test")))
-    return ClientFacts(sizes=sizes, fingerprint=digest.hexdigest(), layout=arrays.layout)
+    known = repr((train.tolist(), test.tolist(), sorted(numbered.items())))
+    fingerprint = hashlib.sha256(known.encode()).hexdigest()
+    return ClientFacts(sizes=sizes, fingerprint=fingerprint, layout=arrays.layout)

@@ -258,6 +258,32 @@ def test_what_has_nothing_to_compare_is_said(tmp_path):
         compared(mine, tmp_path / "c")
 
 
+def test_runs_that_kept_no_rows_are_compared_by_what_their_clients_scored(tmp_path):
+    seeds = (0, 1)
+    for name in ("fedavg", "fedmgda+"):
+        for seed in seeds:
+            place, records = tmp_path / f"{name}_seed={seed}", {"predictions": False}
+            finished_run(place, seed=seed, rule={"name": name}, records=records)
+    runs = [tmp_path / f"{name}_seed=0" for name in ("fedmgda+", "fedavg")]
+    found = compared(*runs)
+    scores = [[c.test_accuracy for c in open_run(path).clients] for path in runs]
+    assert found.metric == "accuracy"
+    assert [list(run.clients) for run in found.runs] == scores
+    gains = np.subtract(*scores)
+    assert [client.gain for client in found.against[0].clients] == pytest.approx(gains.tolist())
+    assert found.against[0].losing == int((gains < 0).sum())
+    assert all(math.isnan(client.p_worse) for client in found.against[0].clients)
+    with pytest.raises(SpecError, match="'auc' is not known"):
+        compared(*runs, metric="auc")
+    with pytest.raises(DataError, match="no run 'other'"):
+        compared(*runs, against="other")
+    with pytest.raises(DataError, match="nothing to compare"):
+        compared(runs[0])
+    several = compared(*runs, tmp_path / "fedmgda+_seed=1", tmp_path / "fedavg_seed=1")
+    assert several.runs[0].seeds == several.against[0].seeds == seeds
+    assert len(several.against[0].clients[0].by_seed) == 2
+
+
 @pytest.mark.parametrize(
     ("metric", "sentence"),
     [("acuracy", "did you mean 'accuracy'"), ("rmse", "'rmse' is no metric of a classification")],

@@ -8,6 +8,7 @@ from flwr.serverapp.strategy import (
 
 from fedmgda import (
     Cohort,
+    DataError,
     FedAvg,
     FederationStalledError,
     FedMGDA,
@@ -20,6 +21,7 @@ from fedmgda import (
     simulate,
     verify,
 )
+from fedmgda.experiments import compare_runs
 from fedmgda.federation import Federation
 from fedmgda.flower import (
     AFL,
@@ -113,6 +115,27 @@ def test_the_record_of_a_strategy_is_a_run_that_proves_itself(tmp_path, strategy
     assert run.finished
     assert [client.train_examples for client in run.clients] == [10, 20, 30, 40]
     assert [row.round_num for row in run.evaluations] == list(range(ROUNDS + 1))
+
+
+def test_two_records_can_be_compared(tmp_path):
+    for name, strategy in (("plus", FedMGDAPlus), ("avg", FedAvgStrategy)):
+        start(strategy(record=tmp_path / name), client_app(loss=True))
+    compared = compare_runs([tmp_path / "plus", tmp_path / "avg"])
+    assert [score.name for score in compared.runs] == ["plus", "avg"]
+    assert compared.rows == (1, 2, 3, 4)
+    assert compared.against[0].losing == 0  # the app says 0.5 of every model
+    assert np.isnan(compared.against[0].losing_by_chance)
+    assert "it may be chance" in compared.conclusion
+
+
+def test_clients_that_do_not_say_who_they_are_are_not_compared_with_those_of_another_run(tmp_path):
+    grid = AppGrid([client_app()] * 4)
+    for name in ("a", "b"):
+        start(FedMGDAPlus(record=tmp_path / name, epsilon=0.1 if name == "a" else 1.0), grid=grid)
+    assert compare_runs([tmp_path / "a", tmp_path / "b"])  # under the same node ids
+    start(FedMGDAPlus(record=tmp_path / "c"))
+    with pytest.raises(DataError, match="not made from the same data"):
+        compare_runs([tmp_path / "a", tmp_path / "c"])
 
 
 def test_sampling_two_of_four_repeats_exactly(tmp_path):

@@ -1,0 +1,1 @@
+"""Digits on four nodes: a Flower app like many, with a rule of fedmgda on its server."""

@@ -1,0 +1,176 @@
+"""Runs that kept no test rows: who is better off by the clients' own scores, chance unknown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from fedmgda._errors import DataError, SpecError
+from fedmgda._text import counted
+from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
+from fedmgda.experiments._conclusion import most_telling
+from fedmgda.experiments._labels import distinct_names, without_twins
+from fedmgda.experiments._reader import open_run
+from fedmgda.metrics import known_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fedmgda._types import Indices, Vector
+    from fedmgda.experiments._reader import Run
+
+__all__ = ["compare_scores", "keep_no_rows"]
+
+_METRIC = "accuracy"  # the one score of a client that every classifier's record has
+
+
+def keep_no_rows(paths: Sequence[Path]) -> bool:
+    """Tell whether all of these are finished runs of which none kept what it says of test rows."""
+    runs = [open_run(path) for path in paths if (path / "spec.toml").exists()]
+    if len(runs) < len(paths):
+        return False
+    return all(run.finished and run.predictions() is None for run in runs)
+
+
+def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | None) -> Comparison:
+    """Compare the first run with the others by the accuracy of every client.
+
+    What a client gains is known; what the chance of its test rows makes of that is not, and NaN.
+
+    Args:
+        paths: Run folders.
+        metric: Its name; no other than accuracy can be told.
+        against: The run to compare with; all others if None.
+
+    Raises:
+        DataError: If the runs are not of the same clients, or have no accuracy.
+        SpecError: If the metric cannot be told, or there is no such run.
+    """
+    runs, notes = without_twins([open_run(path) for path in paths])
+    groups: dict[str, list[Run]] = {}
+    for name, run in zip(distinct_names(runs), runs, strict=True):
+        groups.setdefault(name, []).append(run)
+    mine, *others = groups
+    if against is not None:
+        others = [name for name in others if name == against]
+    if metric not in {None, _METRIC}:
+        raise SpecError(f"No test rows were kept, so that {metric!r} is not known; leave it out.")
+    if not others:
+        wanted = f"no run {against!r}" if against else "nothing"
+        raise DataError(f"There is {wanted} to compare {runs[0].path} with; name another run.")
+    _check_same_clients(runs)
+    sides = [_Side(label=name, runs=tuple(groups[name])) for name in (mine, *others)]
+    first, names = runs[0], tuple(c.name or str(c.client_id) for c in runs[0].clients)
+    rows = first.sizes["test"] * len(sides[0].runs)
+    each = tuple(_against(sides[0], other, names, rows) for other in sides[1:])
+    return Comparison(
+        metric=_METRIC,
+        clients=names,
+        rows=tuple(rows.tolist()),
+        runs=tuple(_score(side, rows) for side in sides),
+        against=each,
+        conclusion=_conclusion(first, most_telling(each)),
+        verdict=first.verdict,
+        notes=tuple(notes),
+        draws=0,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Side:
+    """The runs of one name, which differ in the seed."""
+
+    label: str
+    runs: tuple[Run, ...]
+
+    @property
+    def values(self) -> dict[int, Vector]:
+        """By seed, the accuracies of all clients, of shape `(num_clients,)`."""
+        return {
+            run.spec.seed: np.array([client.test_accuracy for client in run.clients])
+            for run in self.runs
+        }
+
+
+def _check_same_clients(runs: Sequence[Run]) -> None:
+    for run in runs:
+        if run.fingerprint != runs[0].fingerprint:
+            raise DataError(
+                f"{runs[0].path} and {run.path} were not made from the same data, or it was split "
+                "in another way; compare runs of the same clients."
+            )
+        if all(math.isnan(client.test_accuracy) for client in run.clients):
+            raise DataError(
+                f"{run.path} keeps neither predictions nor accuracies, so that no client can be "
+                "compared; let its clients evaluate."
+            )
+
+
+def _score(side: _Side, rows: Indices) -> RunScore:
+    values = known_mean(list(side.values.values()))
+    known = ~np.isnan(values)
+    unknown = (math.nan,) * len(values)
+    return RunScore(
+        name=side.label,
+        seeds=tuple(side.values),
+        pooled=float(np.average(values[known], weights=rows[known])),
+        average=float(values[known].mean()),
+        worst=float(values[known].min()),
+        clients=tuple(values.tolist()),
+        low=unknown,
+        high=unknown,
+    )
+
+
+def _against(mine: _Side, other: _Side, names: Sequence[str], rows: Indices) -> Against:
+    ours, theirs = mine.values, other.values
+    seeds = [seed for seed in ours if seed in theirs] or list(ours)[:1]
+    rivals = [theirs.get(seed, next(iter(theirs.values()))) for seed in seeds]
+    by_seed = np.array([ours[s] - rival for s, rival in zip(seeds, rivals, strict=True)])
+    gains = known_mean(by_seed)
+    known = ~np.isnan(gains)
+    return Against(
+        name=other.label,
+        seeds=tuple(seeds),
+        gain=float(np.average(gains[known], weights=rows[known])),
+        low=math.nan,
+        high=math.nan,
+        gaining=int(np.sum(gains > 0)),
+        losing=int(np.sum(gains < 0)),
+        losing_by_chance=math.nan,
+        losing_by_chance_95=math.nan,
+        better=0,
+        worse=0,
+        worse_by_chance=math.nan,
+        worse_by_chance_95=math.nan,
+        losing_by_seed=tuple(int(np.sum(one < 0)) for one in by_seed),
+        worse_by_seed=(0,) * len(seeds),
+        clients=tuple(
+            ClientGain(
+                client=name,
+                rows=int(rows[place]),
+                gain=float(gains[place]),
+                low=math.nan,
+                high=math.nan,
+                p_worse=math.nan,
+                p_better=math.nan,
+                beyond_chance=None,
+                by_seed=tuple(by_seed[:, place].tolist()),
+            )
+            for place, name in enumerate(names)
+        ),
+    )
+
+
+def _conclusion(first: Run, other: Against) -> str:
+    known = sum(not math.isnan(client.gain) for client in other.clients)
+    return (
+        f"{first.verdict.headline} {other.losing} of {counted(known, 'client')} "
+        f"{'has' if other.losing == 1 else 'have'} a lower accuracy than under {other.name}; no "
+        "test rows were kept, so that it may be chance."
+    )
