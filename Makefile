@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq -c constraints.txt
 # One thread per process: two test workers share two cores without getting in each other's way.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
+# Tests that share a Flower deployment run in one process, so that there is only one.
+SHARED := -n 2 --dist loadgroup
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -21,10 +23,10 @@ demo: $(VENV)/.run  ## train four rules on built-in data and show what they do t
 
 test: check  ## run the checks, fetch the data of tests if that is possible, then run all that take seconds
 	@$(BIN)/python scripts/fetch_test_data.py
-	$(PYTEST) -n 2
+	$(PYTEST) $(SHARED)
 
 test-slow: $(VENV)/.dev  ## run the tests that take minutes
-	$(PYTEST) -n 2 -m slow
+	$(PYTEST) $(SHARED) -m slow
 
 check: $(VENV)/.dev  ## check format, lint, types and layers
 	$(BIN)/ruff format --check --quiet .
@@ -52,11 +54,11 @@ bench-quick: $(VENV)/.dev  ## measure ours alone in less than a minute, write no
 
 coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of every package
 	@$(PIP) --group coverage
-	$(PYTEST) -n 2 --cov --cov-report=json:build/coverage.json
+	$(PYTEST) $(SHARED) --cov --cov-report=json:build/coverage.json
 	$(BIN)/python scripts/coverage_by_package.py build/coverage.json
 
 docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents
-	$(PYTEST) -n 2 src
+	$(PYTEST) $(SHARED) src
 	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md CHANGELOG.md docs
 
 dist: $(VENV)/.dev  ## build wheel and sdist, and try the core of the wheel alone in a new environment

@@ -81,7 +81,14 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         Path | None,
         typer.Option(
             "--roster",
-            help='Whom each registered node may answer for: JSON, {"node id": [client, ...]}.',
+            help="Whom each registered node may answer for: a JSON object of lists by node id.",
+        ),
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--data",
+            help="With local-deployment and a data.schema: the file of a node, one for each.",
         ),
     ] = None,
     no_code: NoCode = False,
@@ -90,7 +97,13 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     """Train as fedmgda run does, byte for byte, with Flower between server and clients."""
     if (engine is None) == (superlink is None):
         raise SpecError("Say where: --engine sim, --engine local-deployment, or --superlink NAME.")
+    nodes = len(data) if data else nodes
     order = _order(spec_path, folder, config, nodes, roster, no_code=no_code)
+    if data and (engine != "local-deployment" or order.spec.data.schema is None):
+        raise SpecError(
+            "--data goes with --engine local-deployment and a spec that has a [data.schema]; "
+            "elsewhere the files are named where the nodes are started (fedmgda flower node)."
+        )
     if engine == "sim":
         from fedmgda.flower._simulation import simulate_on_ray  # noqa: PLC0415 (optional)
 
@@ -104,7 +117,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
             say(err, escape(text))
 
     if superlink is None:
-        end = run_locally(order, news)
+        end = run_locally(order, news, data or ())
     else:
         end = run_on_superlink(order, superlink, news)
     if end.code:
@@ -214,14 +227,16 @@ def _order(
     refuse_inert_decay(spec)
     if no_code:
         refuse_code(spec)
-    settled = settle(spec)
-    note(settled.notes)
+    if spec.data.schema is None:  # else the files are not here, and the nodes are asked
+        settled = settle(spec)
+        note(settled.notes)
+        spec = settled.spec
     try:
         permitted = "" if roster is None else roster.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SpecError(f"The roster {roster} cannot be read: {error}.") from error
     path = (folder or Path("runs") / spec_path.stem).absolute()
-    return Order(spec=settled.spec, out=path, num_nodes=nodes, roster=permitted)
+    return Order(spec=spec, out=path, num_nodes=nodes, roster=permitted)
 
 
 def _conclude(folder: Path, code: int, *, as_json: bool) -> None:

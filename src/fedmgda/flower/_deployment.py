@@ -117,6 +117,14 @@ class Deployment:
         """What Flower calls the nodes, in their order."""
         return tuple(node.node_id for node in self._nodes)
 
+    @property
+    def roster(self) -> str:
+        """Whom each node may answer for, as `permissions` reads it; empty if they have files."""
+        if self._data:
+            return ""
+        parts = {node: f"{i}/{self.num_nodes}" for i, node in enumerate(self.node_ids)}
+        return json.dumps(parts)
+
     def close(self) -> None:
         """Stop every process."""
         self._family.close()

@@ -6,19 +6,20 @@ import secrets
 import shutil
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from fedmgda._files import make_folder
 from fedmgda.experiments import interruptible, to_toml
 from fedmgda.flower._deployment import CONNECTION, Deployment
+from fedmgda.flower._end import End, end_file, read_end
 from fedmgda.flower._environment import quiet_environment
 from fedmgda.flower._export import CLIENT_APP, export_app
-from fedmgda.flower._submission import End, FlowerError, Submission, end_file, read_end
+from fedmgda.flower._submission import FlowerError, Submission
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from fedmgda.experiments import Spec
 
@@ -58,19 +59,20 @@ class Order:
         export_app(folder, config, client_app=self.client_app)
 
 
-def run_locally(order: Order, news: Callable[[str], None]) -> End:
+def run_locally(order: Order, news: Callable[[str], None], data: Sequence[Path] = ()) -> End:
     """Run on a SuperLink and nodes that are started for it and stopped after it.
 
     Args:
         order: What to run.
         news: Told what the run says of itself.
+        data: The rows of each node, where they have their own.
 
     Raises:
         Interrupted: After SIGINT or SIGTERM; everything is saved, and stopped.
         DeploymentError: If a part of the deployment does not start, or ends.
     """
     with interruptible(), _folder(order.out) as folder:
-        with Deployment(folder, order.num_nodes) as deployment:
+        with Deployment(folder, order.num_nodes, data) as deployment:
             end = run_on(deployment, order, news)
         if not end.code:
             shutil.rmtree(folder)
@@ -80,14 +82,13 @@ def run_locally(order: Order, news: Callable[[str], None]) -> End:
 def run_on(deployment: Deployment, order: Order, news: Callable[[str], None]) -> End:
     """Run on a deployment that stands already."""
     app = deployment.folder / f"app-{secrets.token_hex(4)}"
-    order.export(app)
-    said = end_file(order.out)
-    said.unlink(missing_ok=True)  # of an earlier run
+    replace(order, roster=order.roster or deployment.roster).export(app)
+    end_file(order.out).unlink(missing_ok=True)  # of an earlier run
     watched = _ServerAppWatch(deployment)
 
     def look() -> End | None:
         deployment.check()
-        return read_end(said) or watched.look()
+        return read_end(order.out) or watched.look()
 
     submission = Submission(app, CONNECTION, deployment.environment)
     try:

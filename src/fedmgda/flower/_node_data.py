@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
-from fedmgda._errors import DataError, FedmgdaError, SpecError
+from fedmgda._errors import DataError, SpecError
 from fedmgda.data import loss_curvatures
 from fedmgda.experiments import FEWEST_ROWS, local_part, read_encoder
 from fedmgda.flower._leaving import documented
@@ -160,14 +160,14 @@ class OwnFile:
     def sentence(self, error: Exception) -> str:
         """Return what others may be told of an error; all of it goes into the log of the node."""
         _LOG.error("fedmgda: %s", error)
+        if isinstance(error, WireError):
+            return str(error)  # of the question, not of the file
         if isinstance(error, DataError):
             return (
                 "its file cannot be used with this spec; at the node, its log and `fedmgda flower "
                 "schema FILE --check SPEC` say why"
             )
-        if isinstance(error, FedmgdaError | WireError):
-            return str(error)
-        return "the node's log says more"
+        return "it cannot carry out this spec; its log says why"
 
     def _introduction(self, spec: Spec) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         """Return whose rows lie here and how many, as header and arrays."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fedmgda.data import Encoder
     from fedmgda.experiments import Spec
     from fedmgda.flower._exchange import Exchanges, Heard
+    from fedmgda.flower._roster import NodeEvent
     from fedmgda.values import ClientFacts
 
 __all__ = ["READING", "OwnFiles", "ask_who", "checked", "introduction_of"]
@@ -41,6 +42,7 @@ class OwnFiles:
         fingerprint: Changes when what the nodes said of their rows does.
         class_weights: By what the loss of each class is multiplied; None means 1.
         names: The clients of each node that was met.
+        events: Whom nodes claimed in vain.
     """
 
     spec: Spec
@@ -50,6 +52,7 @@ class OwnFiles:
     fingerprint: str
     class_weights: Mapping[str, float] | None = None
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    events: tuple[NodeEvent, ...] = ()
 
     def meet(
         self, exchanges: Exchanges, nodes: Iterable[int], round_num: int

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from fedmgda._errors import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 __all__ = ["NodeEvent", "Roster", "permissions"]
 
@@ -39,30 +39,52 @@ class NodeEvent:
         return json.dumps(asdict(self)) + "\n"
 
 
-def permissions(text: str) -> dict[int, frozenset[int | str]] | None:
+def permissions(text: str) -> dict[int, Container[int | str]] | None:
     """Read whom each registered node may answer for; None where that is not said.
 
     Args:
-        text: JSON, as in `{"123": [0, 3]}`: clients, by id or by name, of a node id; or nothing.
+        text: JSON, as in `{"123": [0, 3]}`: clients, by id or by name, of a node id; or "1/3" for
+            those whose id leaves 1 when it is divided by 3; or nothing.
 
     >>> permissions('{"12": [0, "north"]}')[12] == {0, "north"}
     True
+    >>> [i in permissions('{"12": "1/3"}')[12] for i in range(6)]
+    [False, True, False, False, True, False]
     """
     if not text.strip():
         return None
     try:
         table = json.loads(text)
-        return {int(node): frozenset(_clients(clients)) for node, clients in table.items()}
+        return {int(node): _clients(clients) for node, clients in table.items()}
     except (ValueError, AttributeError, TypeError, RecursionError) as error:
         raise SpecError(
             f"roster must be JSON with a list of clients for each node id, got {text!r:.60}."
         ) from error
 
 
-def _clients(values: Any) -> list[int | str]:
+def _clients(values: Any) -> Container[int | str]:
+    if isinstance(values, str):
+        index, _, count = values.partition("/")
+        return _EveryNth(int(index), int(count))
     if not isinstance(values, list) or any(type(value) not in {int, str} for value in values):
         raise ValueError(values)
-    return values
+    return frozenset(values)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _EveryNth:
+    """The clients that node `index` of `count` holds where all nodes can make the data."""
+
+    index: int
+    count: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.index < self.count:
+            raise ValueError(f"{self.index}/{self.count}")
+
+    def __contains__(self, client: object) -> bool:
+        return isinstance(client, int) and client % self.count == self.index
 
 
 @final
@@ -75,7 +97,7 @@ class Roster:
 
     def __init__(
         self,
-        permitted: Mapping[int, Collection[int | str]] | None,
+        permitted: Mapping[int, Container[int | str]] | None,
         record: Callable[[NodeEvent], None],
     ) -> None:
         """Begin with nobody.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
+from fedmgda._errors import DataError
 from fedmgda.data import Statistics, Sums, add_statistics
 from fedmgda.flower._wire import WireError
 
@@ -16,10 +17,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from fedmgda._types import Indices, Vector
-    from fedmgda.data import Schema
+    from fedmgda.data import Encoder, Schema
     from fedmgda.flower._wire import Answer
 
-__all__ = ["Introduction", "Totals", "add_totals", "read_curvatures"]
+__all__ = ["Introduction", "Totals", "add_totals", "check_something_to_learn", "read_curvatures"]
 
 _LARGEST = 1e300  # beyond it, sums of sums would be infinite
 
@@ -92,6 +93,15 @@ class Totals:
         )
         return cls(statistics=statistics, classes=classes)
 
+    @property
+    def target_sums(self) -> Vector:
+        """The same as `ClientFacts` has them."""
+        if self.classes is not None:
+            return self.classes
+        # Of standardised targets the mean is 0 and the deviation 1.
+        count = float(self.statistics.num_rows)
+        return np.array([count, 0.0, count])
+
 
 def add_totals(parts: Sequence[Totals]) -> Totals:
     """Return what the rows of several nodes add up to together."""
@@ -100,6 +110,20 @@ def add_totals(parts: Sequence[Totals]) -> Totals:
         statistics=add_statistics([part.statistics for part in parts]),
         classes=np.sum(classes, axis=0) if classes else None,
     )
+
+
+def check_something_to_learn(encoder: Encoder, totals: Totals) -> None:
+    """Refuse a target that is the same in all training rows of all nodes; raises a DataError."""
+    if totals.classes is None and not encoder.target_scale:
+        raise DataError(
+            f"The target {encoder.target!r} is {encoder.target_mean:g} in all training rows of all "
+            "nodes; there is nothing to learn."
+        )
+    if totals.classes is not None and np.count_nonzero(totals.classes) == 1:
+        only = (encoder.class_names or ())[int(np.argmax(totals.classes))]
+        raise DataError(
+            f"Every training row of all nodes has the target {only!r}; there is nothing to learn."
+        )
 
 
 def read_curvatures(answer: Answer, client_ids: Sequence[int]) -> float:

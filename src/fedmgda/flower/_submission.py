@@ -13,17 +13,16 @@ import shlex
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
-from fedmgda._errors import FedmgdaError, StoreError
-from fedmgda._files import read_file
+from fedmgda._errors import FedmgdaError
+from fedmgda.flower._end import End
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-__all__ = ["End", "FlowerError", "Submission", "end_file", "flwr_json", "read_end"]
+__all__ = ["FlowerError", "Submission", "flwr_json"]
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STARTED = re.compile(r"[Ss]tarted run (\d+)")
@@ -32,25 +31,10 @@ _ENDED = re.compile(r"exit (\d+): (.*)")
 _LOOK = 0.5  # seconds between two looks at what else may have ended
 _STOPS = 20.0  # seconds for a run to end that was asked to
 _KEPT = 12  # lines, for the sentence where there is no other
-_END_LIMIT = 1 << 16
 
 
 class FlowerError(FedmgdaError):
     """A command of Flower's own failed."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a run ended: the exit code of the command line, and one sentence."""
-
-    code: int
-    sentence: str
-
-
-def end_file(out: Path) -> Path:
-    """Return the file in which a ServerApp says how it ended."""
-    return out.with_name(f"{out.name}.flower.json")
 
 
 def flwr_json(environment: Mapping[str, str], *arguments: str, seconds: float = 60.0) -> Any:
@@ -186,15 +170,3 @@ class Submission:
         for line in self._process.stdout or ():
             self._lines.put(_COLOURS.sub("", line))
         self._lines.put(None)
-
-
-def read_end(path: Path) -> End | None:
-    """Read how a run ended; None if it does not say so yet."""
-    content = read_file(path, _END_LIMIT)
-    if content is None:
-        return None
-    try:
-        said = json.loads(content)
-        return End(int(said["exit_code"]), str(said["message"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise StoreError(f"{path} does not say how the run ended: {error!r}.") from error

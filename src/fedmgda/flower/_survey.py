@@ -13,22 +13,25 @@ import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from fedmgda._errors import DataError, FederationStalledError, SpecError
+from fedmgda._errors import FederationStalledError, SpecError
 from fedmgda._text import listed
 from fedmgda.data import client_order, make_encoder, schema_of
 from fedmgda.experiments import known_weights, settle_elsewhere, to_toml
 from fedmgda.flower._node_data import Share, schema_digest
 from fedmgda.flower._own_files import READING, OwnFiles, ask_who, checked, introduction_of
-from fedmgda.flower._statistics import Totals, add_totals, read_curvatures
+from fedmgda.flower._roster import NodeEvent
+from fedmgda.flower._statistics import (
+    Totals,
+    add_totals,
+    check_something_to_learn,
+    read_curvatures,
+)
 from fedmgda.flower._wire import Answer, Question, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Container, Iterator, Mapping
 
-    from fedmgda._types import Vector
-    from fedmgda.data import Encoder, Schema
+    from fedmgda.data import Schema
     from fedmgda.experiments import Spec
     from fedmgda.flower._exchange import Exchanges
     from fedmgda.flower._statistics import Introduction
@@ -42,7 +45,7 @@ def survey(
     exchanges: Exchanges,
     spec: Spec,
     num_nodes: int,
-    permitted: Mapping[int, frozenset[int | str]] | None = None,
+    permitted: Mapping[int, Container[int | str]] | None = None,
 ) -> OwnFiles | None:
     """Ask the nodes what is needed to read their files; None where they have none of their own.
 
@@ -61,13 +64,7 @@ def survey(
     met = _meet(exchanges, spec, num_nodes)
     if not met:
         return None
-    owners: dict[str, int] = {}
-    for node, told in met.items():
-        for name in told.client_names:
-            if permitted is None or name in permitted.get(node, ()):
-                owners.setdefault(name, node)  # of two that claim a client, one is believed
-    if not owners:
-        raise FederationStalledError("No node may answer for any of its clients; check the roster.")
+    owners = _owners(met, permitted)
     ids = {name: place for place, name in enumerate(client_order(owners))}
     shares = {
         node: Share(
@@ -79,18 +76,51 @@ def survey(
     schema = schema_of(spec.data.schema, spec.data.target or "")
     totals = _totals(exchanges, spec, schema, met, shares)
     encoder = make_encoder(schema, totals.statistics)
-    _check_something_to_learn(encoder, totals)
+    check_something_to_learn(encoder, totals)
     weights = _class_weights(spec, schema, totals)
     shares = {n: replace(s, encoder=encoder, class_weights=weights) for n, s in shares.items()}
     return OwnFiles(
         spec=settle_elsewhere(spec, len(ids), _curvature(exchanges, spec, shares)),
         ids=ids,
         encoder=encoder,
-        target_sums=_target_sums(totals),
+        target_sums=totals.target_sums,
         fingerprint=_fingerprint(spec, met, shares, totals),
         class_weights=weights,
-        names={node: told.client_names for node, told in met.items()},
+        names={
+            node: tuple(name for name in told.client_names if owners.get(name) == node)
+            for node, told in met.items()
+        },
+        events=tuple(_refusals(met, owners, ids)),
     )
+
+
+def _owners(
+    met: Mapping[int, Introduction], permitted: Mapping[int, Container[int | str]] | None
+) -> dict[str, int]:
+    """Return the node of each client; of two that claim one, the first is believed."""
+    owners: dict[str, int] = {}
+    for node, told in met.items():
+        for name in told.client_names:
+            if permitted is None or name in permitted.get(node, ()):
+                owners.setdefault(name, node)
+    if not owners:
+        raise FederationStalledError("No node may answer for any of its clients; check the roster.")
+    return owners
+
+
+def _refusals(
+    met: Mapping[int, Introduction], owners: Mapping[str, int], ids: Mapping[str, int]
+) -> Iterator[NodeEvent]:
+    for node, told in met.items():
+        for name in told.client_names:
+            owner = owners.get(name)
+            if owner == node:
+                continue
+            why = f"node {owner} answers for it" if owner else f"its key is not that of {name!r}"
+            clients = (ids[name],) if owner else ()
+            yield NodeEvent(
+                round_num=0, event="refused", node=str(node), clients=clients, reason=why
+            )
 
 
 def _meet(exchanges: Exchanges, spec: Spec, num_nodes: int) -> dict[int, Introduction]:
@@ -187,27 +217,6 @@ def _class_weights(spec: Spec, schema: Schema, totals: Totals) -> dict[str, floa
         raise SpecError("clients.class_weights does not apply to a target that is a number.")
     found = known_weights(spec, totals.classes, schema.class_names)
     return None if found is None else dict(zip(schema.class_names, found.tolist(), strict=True))
-
-
-def _check_something_to_learn(encoder: Encoder, totals: Totals) -> None:
-    if totals.classes is None and not encoder.target_scale:
-        raise DataError(
-            f"The target {encoder.target!r} is {encoder.target_mean:g} in all training rows of all "
-            "nodes; there is nothing to learn."
-        )
-    if totals.classes is not None and np.count_nonzero(totals.classes) == 1:
-        only = (encoder.class_names or ())[int(np.argmax(totals.classes))]
-        raise DataError(
-            f"Every training row of all nodes has the target {only!r}; there is nothing to learn."
-        )
-
-
-def _target_sums(totals: Totals) -> Vector:
-    if totals.classes is not None:
-        return totals.classes
-    # Of standardised targets the mean is 0 and the deviation 1.
-    count = float(totals.statistics.num_rows)
-    return np.array([count, 0.0, count])
 
 
 def _fingerprint(

@@ -6,7 +6,6 @@ line of the log: what Flower says of a run does not tell how ours ended.
 
 from __future__ import annotations
 
-import json
 import logging
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 from flwr.serverapp import ServerApp
 
 from fedmgda._errors import FedmgdaError, SpecError
-from fedmgda._files import make_folder, remove_file, write_file
+from fedmgda._files import make_folder, remove_file
 from fedmgda.experiments import (
     NODES,
     Interrupted,
@@ -26,6 +25,7 @@ from fedmgda.experiments import (
     parse,
     parse_toml,
 )
+from fedmgda.flower._end import End, end_file, write_end
 from fedmgda.flower._exchange import Exchanges
 from fedmgda.flower._grid_clients import GridClients
 from fedmgda.flower._roster import Roster, permissions
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from fedmgda.flower._exchange import Grid
     from fedmgda.flower._roster import NodeEvent
 
-__all__ = ["Settings", "app", "end_file", "serve"]
+__all__ = ["Settings", "app", "serve"]
 
 _LOG = logging.getLogger("flwr")
 
@@ -134,14 +134,8 @@ def serve(
         raise
     finally:
         _LOG.info("fedmgda: exit %d: %s", code, said)
-        content = json.dumps({"exit_code": code, "message": said}) + "\n"
-        write_file(end_file(settings.out), content.encode())
+        write_end(settings.out, End(code, said))
     return code
-
-
-def end_file(out: Path) -> Path:
-    """Return where it is written how a run ended: beside its folder."""
-    return out.with_name(f"{out.name}.flower.json")
 
 
 def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
@@ -155,6 +149,8 @@ def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], N
     if folder.done:
         return
     roster = Roster(permitted, lambda event: _write_down(folder.path / NODES, event))
+    for event in () if files is None else files.events:
+        _write_down(folder.path / NODES, event)
     clients = GridClients(exchanges, roster, spec, settings.num_nodes, files)
     for progress in execute(folder, clients):
         _tell(progress)

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from fedmgda.experiments import open_run, to_toml
-from fedmgda.flower.server_app import end_file
+from fedmgda.flower._end import end_file
 from runs import finished_run, results, small_spec
 
 RULES = {

@@ -1,6 +1,5 @@
 """Nodes that fail, lie, leave and come back: each recorded, and nobody else is worse off."""
 
-import json
 import time
 from dataclasses import replace
 
@@ -10,7 +9,7 @@ from flwr.app import ArrayRecord, RecordDict
 from flwr.app.error import Error
 
 from fedmgda.experiments import open_run
-from fedmgda.flower.server_app import end_file
+from fedmgda.flower._end import read_end
 from flower_grid import MemoryGrid, from_round_2, run_over, with_arrays
 from runs import finished_run, results
 
@@ -159,5 +158,5 @@ def test_a_run_in_which_all_clients_fail_ends_with_our_code(tmp_path):
     for node in grid.online:
         grid.twist[node] = from_round_2(errs(2, "no"))
     assert run_over(tmp_path / "run", grid, **SIX | {"rounds": 9}) == 6
-    said = json.loads(end_file(tmp_path / "run").read_text())["message"]
+    said = read_end(tmp_path / "run").sentence
     assert "No usable update in 5 rounds in a row" in said

@@ -6,14 +6,8 @@ import time
 import pytest
 
 from fedmgda._errors import StoreError
-from fedmgda.flower._submission import (
-    End,
-    FlowerError,
-    Submission,
-    end_file,
-    flwr_json,
-    read_end,
-)
+from fedmgda.flower._end import End, end_file, read_end, write_end
+from fedmgda.flower._submission import FlowerError, Submission, flwr_json
 
 
 @pytest.fixture
@@ -87,11 +81,11 @@ def test_what_flwr_says_in_json_is_read_behind_its_chatter(flwr, tmp_path):
 
 
 def test_an_end_beside_the_run_folder_is_read_and_nothing_else(tmp_path):
-    path = end_file(tmp_path / "run")
-    assert path.parent == tmp_path
-    assert read_end(path) is None
-    path.write_text('{"exit_code": 6, "message": "No."}')
-    assert read_end(path) == End(6, "No.")
-    path.write_text("[]")
+    out = tmp_path / "run"
+    assert end_file(out).parent == tmp_path
+    assert read_end(out) is None
+    write_end(out, End(6, "No."))
+    assert read_end(out) == End(6, "No.")
+    end_file(out).write_text("[]")
     with pytest.raises(StoreError, match="does not say how the run ended"):
-        read_end(path)
+        read_end(out)
