@@ -163,7 +163,10 @@ class GridClients:
         sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)
         found = evaluation_of(rows, reasons | absent, client_ids, sizes, num_models)
         if predictions:
-            found = replace(found, predictions=predictions_of(heard, asked, client_ids))
+            told = predictions_of(heard, asked, client_ids)
+            if told is not None and self._files is not None:
+                told = self._files.numbered(told, self._facts.sizes[split])
+            found = replace(found, predictions=told)
         return found
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort:
