@@ -227,7 +227,7 @@ def _order(
     refuse_inert_decay(spec)
     if no_code:
         refuse_code(spec)
-    if spec.data.schema is None:  # else the files are not here, and the nodes are asked
+    if spec.data.schema is None or spec.data.path is not None:  # else the nodes are asked
         settled = settle(spec)
         note(settled.notes)
         spec = settled.spec

@@ -40,9 +40,6 @@ class Holding(Protocol):
     def public(self, question: Question, spec: Spec, answer: Answer) -> Answer:
         """Return what may leave the node of an answer."""
 
-    def sentence(self, error: Exception) -> str:
-        """Return what may leave the node of an error."""
-
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,3 @@ class BuiltIn:
         """Return all of it: the data is everybody's."""
         del question, spec
         return answer
-
-    def sentence(self, error: Exception) -> str:
-        """Return all of it."""
-        return str(error)

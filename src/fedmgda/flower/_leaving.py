@@ -84,7 +84,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         _SINGLE,
         ("evaluate",),
-        "single rows: number, client, target and output; only where the spec sets "
+        "single test rows: client, target and output; only where the spec sets "
         "records.predictions or evaluation.metrics",
     ),
 )

@@ -28,53 +28,65 @@ __all__ = ["Node", "answer_as", "answer_bytes"]
 
 @final
 class Node:
-    """One node of a federation."""
+    """One node of a federation.
 
-    def __init__(self, holding: Holding, pools: Pools) -> None:
-        self._holding, self._pools = holding, pools
+    A node with a file of its own trains on it where the spec has a schema; where it has none, the
+    data is built in, and the node takes its part of it as any other.
+    """
 
-    @classmethod
-    def of_config(cls, config: Mapping[str, Any], pools: Pools) -> Node:
-        """Return the node that Flower's node config describes."""
-        return cls(OwnFile.of_config(config) or BuiltIn.of_config(config), pools)
+    def __init__(self, config: Mapping[str, Any], pools: Pools) -> None:
+        """Be the node that Flower's node config describes.
+
+        Raises:
+            SpecError: If the config is wrong.
+        """
+        self._config, self._pools = config, pools
+        self._own = OwnFile.of_config(config)
 
     def answer(self, question: Question) -> Answer:
         """Answer a question; what goes wrong is in the answer, never raised."""
+        sentence = str if self._own is None else self._own.sentence
         try:
             return self._answer(question)
         except FedmgdaError as error:
-            return question.refused(error.exit_code, self._holding.sentence(error))
+            return question.refused(error.exit_code, sentence(error))
         except Exception as error:  # noqa: BLE001 (whatever a client's own code may do)
-            said = f"its node raised {type(error).__name__}: {self._holding.sentence(error)}"
+            said = f"its node raised {type(error).__name__}: {sentence(error)}"
             return question.refused(FedmgdaError.exit_code, said)
 
     def _answer(self, question: Question) -> Answer:
         spec = read_spec(question.wanted("spec", str), question.wanted("path", str))
-        early = self._holding.early(question, spec)
+        holding: Holding
+        if self._own is not None and spec.data.schema is not None:
+            holding = self._own
+        else:
+            holding = BuiltIn.of_config(self._config)
+        early = holding.early(question, spec)
         if early is not None:
             answer = question.answered(*early)
         else:
-            answer = self._work(question, self._pools.get(question, spec, self._holding))
-        return self._holding.public(question, spec, answer)
+            pool = self._pools.get(question, spec, holding)
+            answer = _work(question, pool, holding.clients(question, pool.num_clients))
+        return holding.public(question, spec, answer)
 
-    def _work(self, question: Question, pool: ClientPool) -> Answer:
-        mine = self._holding.clients(question, pool.num_clients)
-        if question.phase == "hello":
-            header, arrays = hello_of(pool, mine, initial=bool(question.header.get("initial")))
-            return question.answered(header, arrays)
-        ids = _ids(question.wanted("client_ids", list))
-        strangers = [i for i in ids if i not in mine]
-        if strangers:
-            raise WireError(f"client {strangers[0]} is not of this node")
-        match question.phase:
-            case "train":
-                return _trained(question, pool, ids)
-            case "evaluate":
-                return _evaluated(question, pool, ids)
-            case "gradients":
-                found = pool.gradients(question.array("params"), ids)
-                return _of_cohort(question, found, {})
-        raise WireError(f"this node answers no question of phase {question.phase!r}")
+
+def _work(question: Question, pool: ClientPool, mine: list[int]) -> Answer:
+    if question.phase == "hello":
+        header, arrays = hello_of(pool, mine, initial=bool(question.header.get("initial")))
+        return question.answered(header, arrays)
+    ids = _ids(question.wanted("client_ids", list))
+    strangers = [i for i in ids if i not in mine]
+    if strangers:
+        raise WireError(f"client {strangers[0]} is not of this node")
+    match question.phase:
+        case "train":
+            return _trained(question, pool, ids)
+        case "evaluate":
+            return _evaluated(question, pool, ids)
+        case "gradients":
+            found = pool.gradients(question.array("params"), ids)
+            return _of_cohort(question, found, {})
+    raise WireError(f"this node answers no question of phase {question.phase!r}")
 
 
 _POOLS = Pools()  # of this process, which is asked again and again
@@ -83,7 +95,7 @@ _POOLS = Pools()  # of this process, which is asked again and again
 def answer_as(config: Mapping[str, Any], question: Question) -> Answer:
     """Answer a question as the node that a node config describes."""
     try:
-        return Node.of_config(config, _POOLS).answer(question)
+        return Node(config, _POOLS).answer(question)
     except FedmgdaError as error:
         return question.refused(error.exit_code, str(error))
 

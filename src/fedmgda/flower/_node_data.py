@@ -152,6 +152,9 @@ class OwnFile:
         """Return what is documented of an answer; single rows only where the spec says so."""
         single = bool(spec.records.predictions) or spec.evaluation.metrics is not None
         answer = documented(question, answer, predictions=single)
+        if "predictions.clients" in answer.arrays:  # where a row stands in the file is not told
+            order = {"predictions.rows": _places(answer.arrays["predictions.clients"])}
+            answer = Answer(header=answer.header, arrays={**answer.arrays, **order})
         if "fingerprint" in answer.header:  # a digest of the file would tell who guesses its rows
             told = {"fingerprint": _share(question).fingerprint}
             answer = Answer(header={**answer.header, **told}, arrays=answer.arrays)
@@ -234,6 +237,15 @@ class OwnFile:
             client_names=tuple(part.client_names[place] for place in kept),
             client_rows=tuple(part.client_rows[place] for place in kept),
         )
+
+
+def _places(clients: NDArray[Any]) -> NDArray[np.int64]:
+    """Return for each row how many of the same client come before it."""
+    places = np.zeros(len(clients), np.int64)
+    for client in np.unique(clients):
+        mine = clients == client
+        places[mine] = np.arange(np.count_nonzero(mine))
+    return places
 
 
 def _share(question: Question) -> Share:

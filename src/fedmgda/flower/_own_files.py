@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from fedmgda._errors import DataError, FedmgdaError, SpecError
 from fedmgda.experiments import to_toml, with_client_ids
 from fedmgda.flower._node_data import Share, schema_digest
@@ -14,12 +16,12 @@ from fedmgda.flower._wire import Answer, Question, WireError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Indices, Vector
     from fedmgda.data import Encoder
     from fedmgda.experiments import Spec
     from fedmgda.flower._exchange import Exchanges, Heard
     from fedmgda.flower._roster import NodeEvent
-    from fedmgda.values import ClientFacts
+    from fedmgda.values import ClientFacts, Predictions
 
 __all__ = ["READING", "OwnFiles", "ask_who", "checked", "introduction_of"]
 
@@ -84,6 +86,16 @@ class OwnFiles:
             fingerprint=self.fingerprint,
         )
         return {"spec": to_toml(spec), "share": asdict(share)}
+
+    def numbered(self, told: Predictions, sizes: Indices) -> Predictions:
+        """Return single rows with numbers of their own among all clients.
+
+        Args:
+            told: The rows, numbered from 0 for each client.
+            sizes: Of shape `(num_clients,)`: how many rows each client is tested on.
+        """
+        before = np.cumsum(sizes) - sizes
+        return replace(told, rows=told.rows + before[told.clients])
 
     def facts(self, told: ClientFacts) -> ClientFacts:
         """Return what the nodes said of their clients, with what only the server knows."""

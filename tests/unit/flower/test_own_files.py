@@ -9,10 +9,11 @@ import pytest
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
 from fedmgda.experiments import RunFolder, execute, open_run, settle, to_toml, verify
+from fedmgda.flower._end import end_file
 from fedmgda.flower._leaving import FIELDS
 from fedmgda.flower._node import answer_as
 from fedmgda.flower._wire import Question, to_bytes
-from fedmgda.flower.server_app import Settings, end_file, serve
+from fedmgda.flower.server_app import Settings, serve
 from flower_grid import MemoryGrid, phases, with_arrays
 from hospitals import COLUMNS, LAB, PATIENT, PATIENTS_DOSE, SITES, hospital_spec, write_sites
 from runs import results
