@@ -32,6 +32,7 @@ def test_files_that_stay_where_they_are_give_the_bytes_of_one_table(deployment, 
     table = {
         "rounds": 1,
         "evaluation": {"every": 100, "improved": False, "select": "last"},
+        "clients": {"client_lr": 0.1},
         "engine": {"client_timeout": 120.0},
     }
     spec = hospital_spec(table)
