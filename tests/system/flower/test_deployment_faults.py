@@ -30,11 +30,11 @@ PLAN = {
 REASONS = {
     1: {1: "a client that raises", 4: "a client that raises"},
     2: {1: "NaN"},
-    3: {1: "shape|params|columns", 4: "shape|params|columns"},
-    4: {1: "updates", 4: "updates"},
-    5: {1: "-1|negative|examples"},
-    6: {0: "", 3: ""},
-    7: {1: "", 2: "no reply within 60 s", 4: "", 5: "no reply within 60 s"},
+    3: {1: "of shape (2, ", 4: "of shape (2, "},
+    4: {1: "no 'updates'", 4: "no 'updates'"},
+    5: {1: "num_examples is -1"},
+    6: dict.fromkeys((0, 3), "no reply within 60 s|ended"),
+    7: dict.fromkeys((1, 2, 4, 5), "no reply within 60 s|ended"),
 }
 
 
