@@ -20,7 +20,7 @@ from fedmgda.flower._environment import quiet_environment
 from fedmgda.flower._keys import make_node_key, make_server_keys
 from fedmgda.flower._ports import HOST, free_ports, is_open
 from fedmgda.flower._processes import Family
-from fedmgda.flower._submission import flwr_json
+from fedmgda.flower._submission import flwr_json, plain
 from fedmgda.flower._supernode import Seat
 
 if TYPE_CHECKING:
@@ -119,9 +119,7 @@ class Deployment:
 
     @property
     def roster(self) -> str:
-        """Whom each node may answer for, as `permissions` reads it; empty if they have files."""
-        if self._data:
-            return ""
+        """Whom each node may answer for where all can make the data, as `permissions` reads it."""
         parts = {node: f"{i}/{self.num_nodes}" for i, node in enumerate(self.node_ids)}
         return json.dumps(parts)
 
@@ -189,7 +187,7 @@ class Deployment:
         """Return the last line that a part has printed."""
         log = self._log(name)
         lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-        said = [line.strip() for line in lines if line.strip()]
+        said = [plain(line).strip() for line in lines if plain(line).strip()]
         return said[-1][-300:] if said else "it said nothing"
 
     def _register(self, index: int) -> None:

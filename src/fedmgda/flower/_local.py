@@ -82,7 +82,9 @@ def run_locally(order: Order, news: Callable[[str], None], data: Sequence[Path] 
 def run_on(deployment: Deployment, order: Order, news: Callable[[str], None]) -> End:
     """Run on a deployment that stands already."""
     app = deployment.folder / f"app-{secrets.token_hex(4)}"
-    replace(order, roster=order.roster or deployment.roster).export(app)
+    if not order.roster and order.spec.data.schema is None:
+        order = replace(order, roster=deployment.roster)
+    order.export(app)
     end_file(order.out).unlink(missing_ok=True)  # of an earlier run
     watched = _ServerAppWatch(deployment)
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-__all__ = ["FlowerError", "Submission", "flwr_json"]
+__all__ = ["FlowerError", "Submission", "flwr_json", "plain"]
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STARTED = re.compile(r"[Ss]tarted run (\d+)")
@@ -64,6 +64,11 @@ def flwr_json(environment: Mapping[str, str], *arguments: str, seconds: float = 
     if not found.get("success"):
         raise FlowerError(f"{shlex.join(command)} said: {words}")
     return found
+
+
+def plain(text: str) -> str:
+    """Return what Flower prints without its colours."""
+    return _COLOURS.sub("", text)
 
 
 @final
@@ -168,5 +173,5 @@ class Submission:
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
-            self._lines.put(_COLOURS.sub("", line))
+            self._lines.put(plain(line))
         self._lines.put(None)

@@ -9,7 +9,7 @@ import sys
 import psutil
 import pytest
 
-from deployed import digits, listeners, run_deployed, run_embedded, same_bytes, wait_for
+from deployed import digits, listeners, run_embedded, same_bytes, wait_for
 from fedmgda.experiments import open_run, to_toml
 from fedmgda.flower._deployment import CONNECTION
 from fedmgda.flower._keys import make_node_key
@@ -23,12 +23,19 @@ pytestmark = pytest.mark.xdist_group("deployment")
 def start_stranger(deployment, folder, **options):
     """Start a SuperNode that is none of the deployment's; it says whose place it takes."""
     seat = Seat(superlink=deployment.address, index=0, nodes=3, **options)
-    command = seat.command(deployment.folder / "w0", free_ports(1)[0])
+    words = seat.command(deployment.folder / "w0", free_ports(1)[0])
     log = (folder / "log").open("wb")
     with log:
         return subprocess.Popen(
-            command, env=deployment.environment, stdout=log, stderr=log, start_new_session=True
+            words, env=deployment.environment, stdout=log, stderr=log, start_new_session=True
         )
+
+
+def command(spec, folder, *options):
+    """Return the command line that runs a spec on Flower."""
+    path = folder / "spec.toml"
+    path.write_text(to_toml(spec))
+    return [sys.executable, "-m", "fedmgda", "flower", "run", str(path), *map(str, options)]
 
 
 @pytest.fixture
@@ -60,9 +67,19 @@ def test_a_protected_run_is_that_of_one_machine_and_no_stranger_enters(
     assert wait_for(lambda: b"SuperNode ID" in log.read_bytes(), 60)
     impostor = log.read_text().split("SuperNode ID: ")[1].split()[0]
 
-    spec = digits(server={"protect": True})
-    end, news = run_deployed(deployment, spec, tmp_path / "deployed")
-    assert end.code == 0, (end, news)
+    spec, out = digits(server={"protect": True}), tmp_path / "deployed"
+    (tmp_path / "roster.json").write_text(deployment.roster)
+    options = ["--superlink", CONNECTION, "--nodes", "3", "--roster", tmp_path / "roster.json"]
+    done = subprocess.run(
+        command(spec, tmp_path, *options, "--out", out),
+        env=deployment.environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "round 2 of 2" in done.stderr
     run_embedded(spec, tmp_path / "embedded")
     assert same_bytes(tmp_path / "embedded", tmp_path / "deployed") == []
     assert open_run(tmp_path / "deployed").check() is None
@@ -85,11 +102,8 @@ def test_everything_listens_on_the_loopback_only(deployment):
 
 
 def test_an_interrupted_command_leaves_no_process(tmp_path):
-    spec = tmp_path / "spec.toml"
-    spec.write_text(to_toml(digits()))
-    command = [sys.executable, "-m", "fedmgda", "flower", "run", str(spec)]
-    command += ["--engine", "local-deployment", "--out", str(tmp_path / "run"), "--nodes", "2"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
+    options = ["--engine", "local-deployment", "--out", tmp_path / "run", "--nodes", "2"]
+    process = subprocess.Popen(command(digits(), tmp_path, *options), stderr=subprocess.PIPE)
     whole = psutil.Process(process.pid)
     try:
         assert wait_for(lambda: listeners(whole.children(recursive=True)), 120)

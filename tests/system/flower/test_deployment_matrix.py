@@ -2,7 +2,6 @@
 
 import threading
 
-import psutil
 import pytest
 
 from deployed import digits, run_deployed, run_embedded, same_bytes, wait_for
@@ -49,7 +48,7 @@ def kill(deployment, command):
     """Kill -9 the process of the deployment that runs a command."""
     (process,) = deployment.running(command)
     process.kill()
-    psutil.wait_procs([process], 10)
+    assert wait_for(lambda: not deployment.running(command), 10)
 
 
 def has_rounds(out, count):
