@@ -162,6 +162,14 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
         Path | None,
         typer.Option("--data", help="The rows of this node, where the spec has a schema for them."),
     ] = None,
+    client: Annotated[
+        str | None,
+        typer.Option("--client", help="What these rows are called; the file's name if not given."),
+    ] = None,
+    min_rows: Annotated[
+        int | None,
+        typer.Option("--min-rows", min=3, help="Clients with fewer rows stay out, 10 by default."),
+    ] = None,
     port: Annotated[
         int | None, typer.Option("--port", help="A port of 127.0.0.1 for the node itself.")
     ] = None,
@@ -182,8 +190,17 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
         )
     if index >= nodes:
         raise SpecError(f"--node must lie in 0..{nodes - 1}, as --nodes is {nodes}, got {index}.")
+    if data is None and (client is not None or min_rows is not None):
+        raise SpecError("--client and --min-rows are about the file of --data; name it.")
     seat = Seat(
-        superlink=superlink, index=index, nodes=nodes, authority=authority, key=key, data=data
+        superlink=superlink,
+        index=index,
+        nodes=nodes,
+        authority=authority,
+        key=key,
+        data=data,
+        client=client,
+        min_rows=min_rows,
     )
     raise typer.Exit(run_node(seat, port))
 
