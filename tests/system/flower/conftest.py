@@ -7,7 +7,9 @@ import pytest
 
 from deployed import NODES, listeners, wait_for
 from fedmgda.flower._deployment import Deployment
+from hospitals import write_sites
 from hostile_client import FAULTS
+from wire_tap import TAP
 
 
 @pytest.fixture(scope="session")
@@ -18,12 +20,14 @@ def deployment():
     """
     folder = Path(tempfile.mkdtemp(prefix="fm-"))  # the paths of sockets must be short
     with pytest.MonkeyPatch.context() as patch:
-        # What a hostile ClientApp does, and where it is found.
+        # What a hostile ClientApp does, where another keeps copies, and where both are found.
         patch.setenv(FAULTS, str(folder / "faults.json"))
+        patch.setenv(TAP, str(folder / "tap"))
         known = os.environ.get("PYTHONPATH", "").split(os.pathsep)
         here = str(Path(__file__).parents[2])
         patch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (*known, here))))
-        shared = Deployment(folder, NODES)
+        sites = sorted(write_sites(folder / "sites").iterdir())
+        shared = Deployment(folder, NODES, sites)
     with shared:
         yield shared
         processes, ports = shared.processes(), {a.port for a in listeners(shared.processes())}

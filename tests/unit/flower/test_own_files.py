@@ -16,7 +16,7 @@ from fedmgda.flower._wire import Question, to_bytes
 from fedmgda.flower.server_app import Settings, serve
 from flower_grid import MemoryGrid, phases, with_arrays
 from hospitals import COLUMNS, LAB, PATIENT, PATIENTS_DOSE, SITES, hospital_spec, write_sites
-from runs import results
+from runs import finished_run, results, small_spec
 
 REGRESSION = {"target": "days", "schema": {"columns": COLUMNS}}
 CASES = {
@@ -323,4 +323,13 @@ def test_the_schema_of_a_spec_with_a_path_is_for_simulations_too(tmp_path, sites
     for _ in execute(RunFolder.create(tmp_path / "here", spec)):
         pass
     assert run(tmp_path / "grid", MemoryGrid(), spec) == 0
+    assert results(tmp_path / "grid") == results(tmp_path / "here")
+
+
+def test_a_file_of_its_own_is_not_in_the_way_of_built_in_data(tmp_path, sites):
+    finished_run(tmp_path / "here")
+    grid = MemoryGrid()
+    for node in grid.online.values():
+        node["data"] = str(sites / "oslo.csv")
+    assert run(tmp_path / "grid", grid, small_spec()) == 0
     assert results(tmp_path / "grid") == results(tmp_path / "here")
