@@ -40,10 +40,10 @@ def run_embedded(spec, out):
         pass
 
 
-def run_deployed(deployment, spec, out, **options):
+def run_deployed(deployment, spec, out, nodes=NODES, **options):
     """Run on a deployment; return how it ended and what it said."""
     news = []
-    order = Order(spec=spec, out=out, num_nodes=NODES, **options)
+    order = Order(spec=spec, out=out, num_nodes=nodes, **options)
     return run_on(deployment, order, news.append), news
 
 

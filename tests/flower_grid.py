@@ -100,3 +100,13 @@ def run_over(path, grid, num_nodes=3, roster="", **table):
 def node_events(path):
     """Return the lines of `nodes.jsonl`."""
     return [json.loads(line) for line in (path / "nodes.jsonl").read_text().splitlines()]
+
+
+def from_round_2(change):
+    """Return a twist of a node's answers to train questions, from round 2 on."""
+
+    def twist(question, answer):
+        late = question.phase == "train" and question.header["round"] > 1
+        return change(answer) if late else answer
+
+    return twist

@@ -172,13 +172,14 @@ class Deployment:
         """Stop one part, as `SuperNode 0`, with all it has started."""
         self._family.stop(name)
 
-    def has(self, command: str) -> bool:
-        """Tell whether a process of the deployment runs a command of Flower's."""
+    def running(self, command: str) -> list[psutil.Process]:
+        """Return the processes of the deployment that run a command of Flower's."""
+        found = []
         for process in self._family.members():
-            with suppress(psutil.Error):
+            with suppress(psutil.Error):  # it has ended meanwhile
                 if any(word.endswith(command) for word in process.cmdline()[:2]):
-                    return True
-        return False
+                    found.append(process)
+        return found
 
     def processes(self) -> list[psutil.Process]:
         """Return all processes of the deployment that are alive."""

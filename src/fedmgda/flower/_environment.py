@@ -17,6 +17,8 @@ _QUIET = {
     "RAY_ADDRESS": "local",
     # Without it Ray says in advance what a later version will do with GPUs.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    # Ray's name for a cluster of several machines: off, it listens on this machine's loopback only.
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
     # How often a node or a SuperLink looks for a process to start; Flower's own is a second.
     "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
 }

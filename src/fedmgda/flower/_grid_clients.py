@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from fedmgda._errors import FederationStalledError
 from fedmgda.experiments import to_toml
+from fedmgda.flower._foretold import Foretold, Shapes, scores
 from fedmgda.flower._gather import cohort_of, evaluation_of, predictions_of, read_rows
 from fedmgda.flower._greeting import Greeter
 from fedmgda.flower._hello import Hello, facts_of
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.experiments import Spec
     from fedmgda.flower._exchange import Exchanges, Heard
-    from fedmgda.flower._gather import Columns
     from fedmgda.flower._own_files import OwnFiles
     from fedmgda.flower._roster import Roster
     from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation
@@ -95,7 +95,8 @@ class GridClients:
         self._initial = next((h.initial for h in hellos if h.initial is not None), None)
         self._round_num = 0
         self._silent: dict[int, str] = {}
-        self._remembered: dict[str, _Remembered] = {}
+        self._shapes = Shapes(self.num_params, self.num_buffers)
+        self._foretold = Foretold(self._shapes, self._facts.sizes)
 
     @property
     def facts(self) -> ClientFacts:
@@ -126,20 +127,15 @@ class GridClients:
         known: Mapping[int, float] | None = None,
     ) -> Cohort:
         """Let each client train the model, in one exchange."""
-        self._round_num, self._silent, self._remembered = round_num, {}, {}
-        self._greeter.meet_new(round_num=round_num)
-        header: dict[str, Any] = {"gradients": gradients}
-        if self._wants_before(round_num) and not gradients:
-            header["also"] = ["train"]
-        arrays = {"params": _single(params)}
-        if known:
-            arrays["known_ids"] = np.array(list(known), np.int64)
-            arrays["known_losses"] = np.array(list(known.values()), np.float64)
-        columns = self._columns(trained=True, gradients=gradients)
-        heard, asked, absent = self._question("train", header, arrays, client_ids)
+        self._round_num, self._silent = round_num, {}
+        self._foretold.clear()
+        self._greeter.meet_new(round_num)
+        also = ["train"] if self._wants_before(round_num) and not gradients else []
+        header = {"gradients": gradients, "also": also}
+        heard, asked, absent = self._question("train", header, params, client_ids, known)
+        columns = self._shapes.trained(gradients=gradients)
         rows, reasons = read_rows(heard, asked, columns)
-        if "also" in header:
-            self._remember(heard, asked, client_ids, params, ["train"])
+        self._foretold.keep(also, params, client_ids, heard, asked)
         return cohort_of(rows, reasons | absent, client_ids, columns)
 
     def evaluate(
@@ -152,23 +148,19 @@ class GridClients:
     ) -> Evaluation:
         """Return loss and accuracy of one model, or of k, for each client on one split.
 
-        With the test losses of all clients comes what the spec will ask next of the same model.
+        With the test losses of a model comes what the spec will ask next of it.
         """
-        known = self._recalled(split, params, client_ids)
+        known = self._foretold.evaluation(split, params, client_ids)
         if known is not None and not predictions:
-            return known.evaluation(client_ids)
-        also = []
-        if split == "test" and params.ndim == 1 and not predictions:
-            also = self._asked_next()
+            return known
+        alone = split == "test" and params.ndim == 1 and not predictions
+        also = self._asked_next() if alone else []
         num_models = None if params.ndim == 1 else len(params)
         header = {"split": split, "predictions": predictions, "also": also}
-        heard, asked, absent = self._question(
-            "evaluate", header, {"params": _single(params)}, client_ids
-        )
-        rows, reasons = read_rows(heard, asked, _scores(num_models))
-        if also:
-            self._remember(heard, asked, client_ids, params, also)
-        sizes = self._sizes(split, client_ids)
+        heard, asked, absent = self._question("evaluate", header, params, client_ids)
+        rows, reasons = read_rows(heard, asked, scores(num_models))
+        self._foretold.keep(also, params, client_ids, heard, asked)
+        sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)
         found = evaluation_of(rows, reasons | absent, client_ids, sizes, num_models)
         if predictions:
             told = predictions_of(heard, asked, client_ids)
@@ -179,13 +171,11 @@ class GridClients:
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort:
         """Return ∇f_i and f_i over each client's training split, in eval mode, as a cohort."""
-        known = self._recalled("gradients", params, client_ids)
-        columns = self._columns(trained=False, gradients=False)
+        known = self._foretold.gradients(params, client_ids)
         if known is not None:
-            return cohort_of(known.rows, {}, client_ids, columns)
-        heard, asked, absent = self._question(
-            "gradients", {}, {"params": _single(params)}, client_ids
-        )
+            return known
+        columns = self._shapes.differentiated()
+        heard, asked, absent = self._question("gradients", {}, params, client_ids)
         rows, reasons = read_rows(heard, asked, columns)
         return cohort_of(rows, reasons | absent, client_ids, columns)
 
@@ -196,8 +186,9 @@ class GridClients:
         self,
         phase: str,
         header: Mapping[str, Any],
-        arrays: Mapping[str, NDArray[Any]],
+        params: Vector | Matrix,
         client_ids: Sequence[int],
+        known: Mapping[int, float] | None = None,
     ) -> tuple[Heard, dict[int, list[int]], dict[int, str]]:
         """Ask the nodes of some clients; return their answers, and whom nobody answers for."""
         asked: dict[int, list[int]] = {}
@@ -210,11 +201,12 @@ class GridClients:
                 absent[client] = f"{self._silent[node]}, earlier in this round"
             else:
                 asked.setdefault(node, []).append(client)
+        model = np.ascontiguousarray(params, np.float32)
         questions = {
             node: Question(
                 phase=phase,
                 header={**self._header_of(node), **header, "client_ids": clients},
-                arrays=arrays,
+                arrays={"params": model, **_losses_of(clients, known or {})},
             )
             for node, clients in asked.items()
         }
@@ -231,21 +223,6 @@ class GridClients:
         self._silent |= {node: said for node, said in heard.items() if isinstance(said, str)}
         return heard
 
-    def _columns(self, *, trained: bool, gradients: bool) -> Columns:
-        one = ((), np.float64)
-        columns: dict[str, tuple[tuple[int, ...], type]] = {
-            "updates": ((self.num_params,), np.float32),
-            "num_examples": one,
-            "losses": one,
-        }
-        if trained:
-            columns["local_losses"] = one
-        if trained and self.num_buffers:
-            columns["buffers"] = ((self.num_buffers,), np.float32)
-        if gradients:
-            columns |= {"gradients": ((self.num_params,), np.float32), "before": one}
-        return columns
-
     def _wants_before(self, round_num: int) -> bool:
         """Tell whether f_i(w_t) will be asked for by itself after a round."""
         improved = self._spec.evaluation.improved_is_due(round_num)
@@ -256,57 +233,14 @@ class GridClients:
         wanted = self._spec.evaluation
         return ["gradients"] * bool(wanted.pareto) + ["validation"] * (wanted.measure is not None)
 
-    def _sizes(self, split: Split, client_ids: Sequence[int]) -> Vector:
-        return self._facts.sizes[split][list(client_ids)].astype(np.float64)
 
-    def _remember(
-        self,
-        heard: Heard,
-        asked: Mapping[int, Sequence[int]],
-        client_ids: Sequence[int],
-        params: Vector,
-        names: Sequence[str],
-    ) -> None:
-        """Keep what came along with an answer, where it came from everybody."""
-        for name in names:
-            is_split = name != "gradients"
-            columns = _scores(None) if is_split else self._columns(trained=False, gradients=False)
-            rows, _ = read_rows(heard, asked, columns, f"also.{name}.")
-            if rows.keys() >= set(client_ids):
-                sizes = self._facts.sizes[name] if is_split else None  # type: ignore[index]
-                self._remembered[name] = _Remembered(params.copy(), rows, sizes)
-
-    def _recalled(
-        self, name: str, params: Vector | Matrix, client_ids: Sequence[int]
-    ) -> _Remembered | None:
-        known = self._remembered.get(name)
-        if known is None or not np.array_equal(known.params, params):
-            return None
-        return known if known.rows.keys() >= set(client_ids) else None
-
-
-@final
-@dataclass(frozen=True, slots=True, eq=False)
-class _Remembered:
-    """What some clients said of a model before they were asked."""
-
-    params: Vector
-    rows: Mapping[int, Mapping[str, NDArray[Any]]]
-    sizes: NDArray[Any] | None
-
-    def evaluation(self, client_ids: Sequence[int]) -> Evaluation:
-        sizes = self.sizes if self.sizes is not None else np.zeros(0, np.int64)
-        num_examples = sizes[list(client_ids)].astype(np.float64)
-        return evaluation_of(self.rows, {}, client_ids, num_examples, None)
-
-
-def _scores(num_models: int | None) -> Columns:
-    shape = () if num_models is None else (num_models,)
-    return {"losses": (shape, np.float64), "accuracies": (shape, np.float64)}
-
-
-def _single(params: Vector | Matrix) -> NDArray[Any]:
-    return np.ascontiguousarray(params, np.float32)
+def _losses_of(clients: Sequence[int], known: Mapping[int, float]) -> dict[str, NDArray[Any]]:
+    """Return the losses that are known of a node's own clients: nobody else's are its business."""
+    told = [client for client in clients if client in known]
+    if not told:
+        return {}
+    losses = np.array([known[client] for client in told], np.float64)
+    return {"known_ids": np.array(told, np.int64), "known_losses": losses}
 
 
 def _names(hellos: Sequence[Hello]) -> tuple[str, ...] | None:

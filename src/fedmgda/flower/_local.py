@@ -130,7 +130,7 @@ class _ServerAppWatch:
 
     def look(self) -> End | None:
         """Return an end if the ServerApp was there, and is not any more, and said nothing."""
-        if self._deployment.has(_SERVER_APP):
+        if self._deployment.running(_SERVER_APP):
             self._seen, self._gone = True, 0
             return None
         self._gone += self._seen

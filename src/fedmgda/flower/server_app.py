@@ -14,8 +14,18 @@ from typing import TYPE_CHECKING, Any, Self, final
 from flwr.serverapp import ServerApp
 
 from fedmgda._errors import FedmgdaError, SpecError
-from fedmgda.experiments import NODES, Interrupted, RunFolder, Spec, execute, parse, parse_toml
-from fedmgda.flower._end import End, write_end
+from fedmgda._files import make_folder, remove_file
+from fedmgda.experiments import (
+    NODES,
+    Interrupted,
+    RunFolder,
+    Spec,
+    execute,
+    interruptible,
+    parse,
+    parse_toml,
+)
+from fedmgda.flower._end import End, end_file, write_end
 from fedmgda.flower._exchange import Exchanges
 from fedmgda.flower._grid_clients import GridClients
 from fedmgda.flower._roster import Roster, permissions
@@ -112,7 +122,10 @@ def serve(
     """
     code, said = FedmgdaError.exit_code, "It ended in a way that nobody foresaw."
     try:
-        _carry_out(grid, run, settings, look_up)
+        make_folder(settings.out.parent)
+        remove_file(end_file(settings.out))  # of an attempt before
+        with interruptible():
+            _carry_out(grid, run, settings, look_up)
         code, said = 0, f"The run in {settings.out} is finished."
     except (FedmgdaError, Interrupted) as error:
         code, said = error.exit_code, str(error)

@@ -9,6 +9,7 @@ import time
 import psutil
 import pytest
 
+from deployed import listeners, wait_for
 from fedmgda.experiments import open_run, to_toml
 from fedmgda.flower._end import end_file
 from runs import finished_run, results, small_spec
@@ -66,8 +67,14 @@ def ended(process, seconds=300):
 )
 def test_the_bytes_of_a_run_in_this_process(tmp_path, rule, path):
     finished_run(tmp_path / "here", **table(rule, path))
-    code, said = ended(start(tmp_path, tmp_path / "ray", **table(rule, path)))
+    process = start(tmp_path, tmp_path / "ray", **table(rule, path))
+    assert wait_for((tmp_path / "ray" / "evaluations.jsonl").exists, 200)
+    family = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
+    heard_on = {address.ip for address in listeners(family)}
+    code, said = ended(process)
     assert code == 0, said
+    assert heard_on, "Ray listens somewhere"
+    assert heard_on <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
     assert results(tmp_path / "ray") == results(tmp_path / "here")
     assert "DEPRECATED" not in said
 
