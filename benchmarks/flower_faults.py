@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -171,7 +172,8 @@ def measured(strategy: str, fault: str) -> dict[str, Any]:
 def became_of(one: dict[str, Any]) -> str:
     """Say in a few words what became of a run."""
     if "error" in one:
-        return f"ended after round {max(len(one['rounds']) - 1, 0)}: {one['error'][:110]}"
+        first = re.split(r"\. | \(", one["error"])[0]
+        return f"ended after round {max(len(one['rounds']) - 1, 0)}: {first}"
     model = one["final"].get("w")
     if not model:
         return f"finished with no model ({', '.join(one['final']) or 'empty'})"
