@@ -1,34 +1,22 @@
-"""What is not collected where the extra `flower` is not installed, and the line that says so."""
+"""Leaves the tests of the Flower adapter out where Flower is not installed, and says so once."""
 
-from __future__ import annotations
-
-import re
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-if TYPE_CHECKING:
-    from pathlib import Path
+_MISSING = find_spec("flwr") is None
 
-    import pytest
-
-MISSING = [name for name in ("flwr", "ray", "psutil") if find_spec(name) is None]
-NEEDS_FLOWER = re.compile(rb"^(?:from|import) (?:flwr|fedmgda\.flower)\b", re.MULTILINE)
-
-
-def pytest_ignore_collect(collection_path: Path) -> bool | None:
-    """Leave out what could not even be imported; None lets others decide."""
-    if not MISSING:
-        return None
-    if collection_path.is_dir():
-        return collection_path.name == "flower" or None
-    python = collection_path.suffix == ".py"
-    return (python and bool(NEEDS_FLOWER.search(collection_path.read_bytes()))) or None
+collect_ignore_glob = ["src/fedmgda/flower", "tests/*/flower"] if _MISSING else []
+collect_ignore = [
+    str(path)
+    for path in (Path(__file__).parent / "tests").glob("*.py")  # what those tests have in common
+    if _MISSING and any(word in path.read_text() for word in ("flwr", "flower", "psutil"))
+]
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say once what is missing."""
-    if MISSING:
+def pytest_terminal_summary(terminalreporter):
+    """Say what was left out."""
+    if _MISSING:
         terminalreporter.write_line(
-            f"The tests of fedmgda.flower are skipped: {', '.join(MISSING)} not installed "
-            "(pip install 'fedmgda[flower]')."
+            "SKIPPED the tests of fedmgda.flower: Flower is not installed; "
+            "pip install 'fedmgda[flower]'"
         )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from fedmgda._errors import MissingDependencyError, SpecError
+from fedmgda._errors import SpecError
 from fedmgda.cli._console import err, escape, note, out, say
+from fedmgda.cli._flower_node import Nodes, keys, node, require_flower
 from fedmgda.cli._flower_schema import schema
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._screen import print_screen
@@ -37,7 +37,6 @@ flower_app = typer.Typer(
     help="Run a spec on Flower: simulated, on this machine's loopback, or on real machines.",
     no_args_is_help=True,
 )
-flower_app.command()(schema)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
 Overrides = Annotated[
@@ -45,9 +44,6 @@ Overrides = Annotated[
     typer.Option(
         "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
     ),
-]
-Nodes = Annotated[
-    int, typer.Option("--nodes", "-n", min=1, help="How many nodes share the clients.")
 ]
 Out = Annotated[
     Path | None,
@@ -142,72 +138,6 @@ def export(  # noqa: PLR0913, PLR0917 (one for each option)
     say(out, f"Run it with: flwr run {escape(str(app))} NAME --stream")
 
 
-@flower_app.command()
-def node(  # noqa: PLR0913, PLR0917 (one for each option)
-    superlink: Annotated[
-        str, typer.Option("--superlink", metavar="HOST:PORT", help="Where the SuperLink listens.")
-    ],
-    index: Annotated[
-        int, typer.Option("--node", min=0, help="Which node this is, from 0 to N - 1.")
-    ],
-    nodes: Nodes,
-    authority: Annotated[
-        Path | None,
-        typer.Option("--root-certificates", help="The certificate the SuperLink is known by."),
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option("--key", help="The private key of this node, registered.")
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option("--data", help="The rows of this node, where the spec has a schema for them."),
-    ] = None,
-    port: Annotated[
-        int | None, typer.Option("--port", help="A port of 127.0.0.1 for the node itself.")
-    ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="No TLS, no key: for trials on one machine.")
-    ] = False,
-) -> None:
-    """Be a node of a federation: a SuperNode with its resident worker, until it is stopped."""
-    _require_flower()
-    from fedmgda.flower._supernode import Seat, run_node  # noqa: PLC0415 (optional)
-
-    if insecure == (authority is not None or key is not None) or (
-        not insecure and (authority is None or key is None)
-    ):
-        raise SpecError(
-            "A node needs --root-certificates and --key, or --insecure alone, which protects "
-            "nothing that travels."
-        )
-    if index >= nodes:
-        raise SpecError(f"--node must lie in 0..{nodes - 1}, as --nodes is {nodes}, got {index}.")
-    seat = Seat(
-        superlink=superlink, index=index, nodes=nodes, authority=authority, key=key, data=data
-    )
-    raise typer.Exit(run_node(seat, port))
-
-
-@flower_app.command()
-def keys(
-    folder: Annotated[Path, typer.Argument(help="Where they go.", metavar="DIR")],
-    hosts: Annotated[
-        list[str] | None,
-        typer.Option("--host", help="A name or address the SuperLink is reached by."),
-    ] = None,
-    nodes: Nodes = 2,
-) -> None:
-    """Make what a secured federation needs: a certificate for the SuperLink, a key per node."""
-    _require_flower()
-    from fedmgda.flower._keys import make_node_key, make_server_keys  # noqa: PLC0415 (optional)
-
-    made = make_server_keys(folder, hosts or ())
-    for index in range(nodes):
-        make_node_key(folder, f"node{index}")
-    say(out, f"{escape(str(made.authority))} goes to everybody, server.* to the SuperLink,")
-    say(out, "node0 to the first node and so on; the .pub files are what you register.")
-
-
 def _order(
     spec_path: Path,
     folder: Path | None,
@@ -217,7 +147,7 @@ def _order(
     *,
     no_code: bool,
 ) -> Order:
-    _require_flower()
+    require_flower()
     from fedmgda.flower._local import Order  # noqa: PLC0415 (optional packages)
 
     table = with_overrides(read_toml(spec_path), config or [])
@@ -252,10 +182,6 @@ def _conclude(folder: Path, code: int, *, as_json: bool) -> None:
         print_screen(finished)
 
 
-def _require_flower() -> None:
-    for package in ("flwr", "psutil"):
-        if find_spec(package) is None:
-            raise MissingDependencyError(
-                f"This command needs the package {package}; "
-                "install it with: pip install 'fedmgda[flower]'."
-            )
+flower_app.command()(node)
+flower_app.command()(keys)
+flower_app.command()(schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Asked", "Received", "receive"]
 
-_LONGEST = 200  # characters of an error that a node reports
+_HEAD, _TAIL = 60, 140  # characters of an error that a node reports: what ends it says most
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NOBODY = "no connected node holds this client"
+_UNSAID = "no node has said that it is this client"
 
 
 @final
@@ -97,7 +100,8 @@ def receive(asked: Asked, replies: Iterable[Message], nodes: KnownNodes) -> Rece
             failures += [Failure(client_id=client, reason="duplicate reply") for _ in answers[1:]]
     reached = {nodes.client_of(message.metadata.dst_node_id) for message in asked.messages}
     reached |= contents.keys() | {failure.client_id for failure in failures}
-    failures += [Failure(client_id=c, reason=_NOBODY) for c in asked.clients if c not in reached]
+    nobody = _UNSAID if None in reached else _NOBODY
+    failures += [Failure(client_id=c, reason=nobody) for c in asked.clients if c not in reached]
     ordered = {client: contents[client] for client in sorted(contents)}
     found = Received(contents=ordered, failures=tuple(sorted(failures, key=_by_client)))
     return found.of(asked.clients)
@@ -119,7 +123,16 @@ def _introduce(by_node: Mapping[int, Sequence[Message]], nodes: KnownNodes) -> d
 
 
 def _clipped(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST]
+    r"""Return an error in one line: how it begins and how it ends.
+
+    >>> _clipped("\x1b[36mone\x1b[0m\n two")
+    'one two'
+    >>> len(_clipped("word " * 1000))
+    203
+    """
+    plain = "".join(c if c.isprintable() else " " for c in _COLOUR.sub("", text))
+    line = " ".join(plain.split())
+    return line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}"
 
 
 def _by_client(failure: Failure) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from fedmgda.flower._environment import keep_quiet
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-    from types import FrameType
+    from types import FrameType, ModuleType
 
     from flwr.app import Context
 
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["simulate_on_ray"]
 
+_ATTEMPTS = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -77,16 +78,28 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
     return codes[0] if codes else FedmgdaError.exit_code
 
 
-def _start_ray(ray: object, actors: int) -> None:
-    """Start Ray, its actors with the modules that this process finds."""
+def _start_ray(ray: ModuleType, actors: int) -> None:
+    """Start Ray, its actors with the modules that this process finds.
+
+    Ray gives itself half a minute, which on a busy machine can be too short: it is tried again.
+    """
     paths = [*sys.path, os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    ray.init(  # type: ignore[attr-defined]
-        num_cpus=actors,
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="ERROR",
-    )
+    for left in reversed(range(_ATTEMPTS)):
+        try:
+            ray.init(
+                num_cpus=actors, include_dashboard=False, log_to_driver=False, logging_level="ERROR"
+            )
+        except Exception as error:
+            ray.shutdown()
+            if not left:
+                reason = " ".join(f"{type(error).__name__}: {error}".split())
+                raise FedmgdaError(
+                    f"Ray did not start in {_ATTEMPTS} attempts ({reason}); free the machine of "
+                    "other work, or use --engine local-deployment."
+                ) from error
+        else:
+            return
 
 
 @contextmanager

@@ -125,11 +125,12 @@ class RuleStrategy(FedAvg):
         self._record = None if record is None else Path(record)
         self._buffers, self._num_clients, self._wait = buffers, num_clients, wait
         self._averages = [
-            Averages(average=average, weight=self.weighted_by_key, own=own is not None)
-            for average, own in (
-                (self.train_metrics_aggr_fn, keywords.get("train_metrics_aggr_fn")),
-                (self.evaluate_metrics_aggr_fn, keywords.get("evaluate_metrics_aggr_fn")),
+            Averages(
+                average=getattr(self, name),
+                weight=self.weighted_by_key,
+                own=keywords.get(name) is not None,
             )
+            for name in ("train_metrics_aggr_fn", "evaluate_metrics_aggr_fn")
         ]
         self._exchanges: Exchanges | None = None
         self._server: ServerState | None = None
@@ -177,17 +178,12 @@ class RuleStrategy(FedAvg):
                 reads_losses=self.rule.reads_losses,
                 start=exchanges.arrays.vector(initial_arrays),
             )
-            spec = strategy_spec(
-                self._settings,
-                exchanges,
-                rounds=num_rounds,
-                timeout=timeout,
-                kept=self._record is not None,
-            )
+            kept, settings = self._record is not None, self._settings
+            spec = strategy_spec(settings, exchanges, rounds=num_rounds, timeout=timeout, kept=kept)
             folder = RunFolder.create(place, spec)
             if known is not None:
                 clients.know(known_facts(place, exchanges.arrays))
-            elif self._record is not None:
+            elif kept:
                 clients.introduce()
             result, arrays = Result(), exchanges.arrays
             for told in told_rounds(folder, clients, self.rule, arrays, self._averages[0]):

@@ -32,6 +32,8 @@ class Seat:
         authority: The certificate the SuperLink is known by; None for plain text.
         key: The node's private key; None for one that anybody could be.
         data: Its rows; None where every node can make them.
+        client: What the one client of these rows is called; None for the name of the file.
+        min_rows: How many rows a client must have to take part; None for the default.
     """
 
     superlink: str
@@ -40,6 +42,8 @@ class Seat:
     authority: Path | None = None
     key: Path | None = None
     data: Path | None = None
+    client: str | None = None
+    min_rows: int | None = None
 
     def worker_command(self, worker: Path) -> list[str]:
         """Return what starts the worker behind a socket."""
@@ -60,10 +64,14 @@ class Seat:
         texts = {"worker": str(worker)}
         if self.data is not None:
             texts["data"] = str(self.data.absolute())
+        if self.client is not None:
+            texts["client"] = self.client
         wrong = [text for text in texts.values() if '"' in text or "\\" in text]
         if wrong:
             raise SpecError(f"{wrong[0]!r} has a quote or a backslash, which Flower cannot take.")
         numbers = f"partition-id={self.index} num-partitions={self.nodes}"
+        if self.min_rows is not None:
+            numbers += f" min-rows={self.min_rows}"
         return " ".join((numbers, *(f'{key}="{text}"' for key, text in texts.items())))
 
 

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from flwr.common.config import parse_config_args
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
 from fedmgda.experiments import RunFolder, execute, open_run, settle, to_toml, verify
 from fedmgda.flower._end import end_file
 from fedmgda.flower._leaving import FIELDS
 from fedmgda.flower._node import answer_as
+from fedmgda.flower._node_data import OwnFile
+from fedmgda.flower._supernode import Seat
 from fedmgda.flower._wire import Question, to_bytes
 from fedmgda.flower.server_app import Settings, serve
 from flower_grid import MemoryGrid, phases, with_arrays
@@ -333,3 +336,15 @@ def test_a_file_of_its_own_is_not_in_the_way_of_built_in_data(tmp_path, sites):
         node["data"] = str(sites / "oslo.csv")
     assert run(tmp_path / "grid", grid, small_spec()) == 0
     assert results(tmp_path / "grid") == results(tmp_path / "here")
+
+
+def test_what_a_node_is_started_with_reaches_its_config(tmp_path):
+    """As Flower itself reads a node config."""
+    seat = Seat(
+        superlink="x", index=1, nodes=3, data=tmp_path / "t.csv", client="St Olav", min_rows=20
+    )
+    command = seat.command(tmp_path / "w", 1)
+    config = parse_config_args([command[-1]])
+    config.pop("worker")
+    found = OwnFile.of_config(config)
+    assert (found.path, found.name, found.fewest) == (tmp_path / "t.csv", "St Olav", 20)

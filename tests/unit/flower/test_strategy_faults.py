@@ -134,6 +134,14 @@ def test_when_all_fail_the_run_ends_and_says_why():
         FedAvg().start(AppGrid([spoiled(raises, everyone=True)] * 4), model(), num_rounds=50)
 
 
+def test_nodes_that_never_said_who_they_are_are_not_called_gone(tmp_path):
+    app, folder = spoiled(raises, everyone=True), tmp_path / "run"
+    with pytest.raises(FederationStalledError, match="as it goes"):
+        FedAvg(record=folder).start(AppGrid([app] * 4), model(), num_rounds=1)
+    reasons = [failure.reason for failure in open_run(folder).rounds[0].quarantined]
+    assert reasons.count("no node has said that it is this client") == 4
+
+
 def test_a_node_that_is_gone_fails_at_once_and_may_come_back(tmp_path):
     grid = AppGrid([client_app(loss=True)] * 4)
     gone = grid.node(FAULTY)
