@@ -7,6 +7,8 @@ line of the log: what Flower says of a run does not tell how ours ended.
 from __future__ import annotations
 
 import logging
+import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
@@ -43,6 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["Settings", "app", "serve"]
 
 _LOG = logging.getLogger("flwr")
+
+_ENDING = 30.0  # seconds in which Flower may tell its server that the run has ended
 
 app = ServerApp()
 
@@ -102,8 +106,16 @@ def main(grid: Grid, context: Context) -> None:
         _LOG.error("fedmgda: exit %d: %s", error.exit_code, error)
         raise
     code = serve(grid, str(context.run_id), settings)
+    _leave_within(_ENDING)
     if code:
         raise RuntimeError(f"The run ended with exit code {code}.")
+
+
+def _leave_within(seconds: float) -> None:
+    """End this process by then: what Flower does at the end may wait for a server that is gone."""
+    last = threading.Timer(seconds, os._exit, [1])
+    last.daemon = True
+    last.start()
 
 
 def serve(

@@ -76,6 +76,7 @@ def test_a_run_that_is_stopped(tmp_path, number):
     assert_nothing_left(family, ports)
     if number == signal.SIGTERM:  # and nothing is lost
         process = start(spec, tmp_path)
-        assert process.wait(600) == 0
+        _, said = process.communicate(timeout=600)
+        assert process.returncode == 0, said
         run_embedded(spec, tmp_path / "embedded")
         assert same_bytes(tmp_path / "embedded", tmp_path / "run") == []
