@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq -c constraints.txt
 # One thread per process: two test workers share two cores without getting in each other's way.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q
-# Tests that share a Flower deployment run in one process, so that there is only one.
-SHARED := -n 2 --dist loadgroup
+# Tests that start real Flower deployments run after the others, one by one: they share one.
+DEPLOYED := tests/system/flower
+SHARED := -n 2 --ignore $(DEPLOYED)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -24,9 +25,11 @@ demo: $(VENV)/.run  ## train four rules on built-in data and show what they do t
 test: check  ## run the checks, fetch the data of tests if that is possible, then run all that take seconds
 	@$(BIN)/python scripts/fetch_test_data.py
 	$(PYTEST) $(SHARED)
+	$(PYTEST) $(DEPLOYED)
 
 test-slow: $(VENV)/.dev  ## run the tests that take minutes
 	$(PYTEST) $(SHARED) -m slow
+	$(PYTEST) $(DEPLOYED) -m slow
 
 check: $(VENV)/.dev  ## check format, lint, types and layers
 	$(BIN)/ruff format --check --quiet .
@@ -54,7 +57,8 @@ bench-quick: $(VENV)/.dev  ## measure ours alone in less than a minute, write no
 
 coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of every package
 	@$(PIP) --group coverage
-	$(PYTEST) $(SHARED) --cov --cov-report=json:build/coverage.json
+	$(PYTEST) $(SHARED) --cov --cov-report=
+	$(PYTEST) $(DEPLOYED) --cov --cov-append --cov-report=json:build/coverage.json
 	$(BIN)/python scripts/coverage_by_package.py build/coverage.json
 
 docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents

@@ -17,8 +17,6 @@ from fedmgda.flower._ports import HOST, free_ports
 from fedmgda.flower._submission import flwr_json
 from fedmgda.flower._supernode import Seat
 
-pytestmark = pytest.mark.xdist_group("deployment")
-
 
 def start_stranger(deployment, folder, **options):
     """Start a SuperNode that is none of the deployment's; it says whose place it takes."""

@@ -11,7 +11,7 @@ import pytest
 from deployed import digits, listeners, run_embedded, same_bytes
 from fedmgda.experiments import to_toml
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("deployment")]
+pytestmark = pytest.mark.slow
 
 
 def watch(process, until):

@@ -10,7 +10,7 @@ import pytest
 from deployed import digits, run_deployed, wait_for
 from fedmgda.experiments import open_run
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("deployment")]
+pytestmark = pytest.mark.slow
 
 DEADLINE = 60.0  # seconds; an exchange takes ten, many more on a machine that is busy
 HOSTILE = "hostile_client:app"

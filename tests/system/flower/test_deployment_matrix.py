@@ -7,7 +7,7 @@ import pytest
 from deployed import digits, run_deployed, run_embedded, same_bytes, wait_for
 from fedmgda.flower._deployment import DeploymentError
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("deployment")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("path", ["compiled", "torch"])

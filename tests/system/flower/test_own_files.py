@@ -15,8 +15,6 @@ from fedmgda.flower._leaving import FIELDS
 from fedmgda.flower._wire import answer_from_bytes
 from hospitals import PATIENT, PATIENTS_DOSE, hospital_spec
 
-pytestmark = pytest.mark.xdist_group("deployment")
-
 EXAMPLE = Path(__file__).parents[3] / "examples" / "hospitals"
 
 
