@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, final
@@ -46,7 +48,8 @@ __all__ = ["Settings", "app", "serve"]
 
 _LOG = logging.getLogger("flwr")
 
-_ENDING = 30.0  # seconds in which Flower may tell its server that the run has ended
+_LOOK = 0.5
+_ENDING = 10.0  # seconds for what is to be saved, and for what Flower does at the end
 
 app = ServerApp()
 
@@ -105,17 +108,28 @@ def main(grid: Grid, context: Context) -> None:
     except SpecError as error:
         _LOG.error("fedmgda: exit %d: %s", error.exit_code, error)
         raise
+    _end_with_parent()
     code = serve(grid, str(context.run_id), settings)
-    _leave_within(_ENDING)
     if code:
         raise RuntimeError(f"The run ended with exit code {code}.")
 
 
-def _leave_within(seconds: float) -> None:
-    """End this process by then: what Flower does at the end may wait for a server that is gone."""
-    last = threading.Timer(seconds, os._exit, [1])
-    last.daemon = True
-    last.start()
+def _end_with_parent() -> None:
+    """Be told to end when Flower's process that started this one has ended, and end.
+
+    Flower raises a signal then too, but in a thread of its own, where it does not wake up a main
+    thread that waits for an answer of a server that is gone.
+    """
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(_LOOK)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(_ENDING)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def serve(
