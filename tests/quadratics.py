@@ -89,7 +89,7 @@ class Quadratics:
 class QuadraticClients:
     """The same users as `Clients`: what a run or an attack asks for."""
 
-    num_buffers, path, client_names = 0, "torch", None
+    num_buffers, path, client_names, models_at_once = 0, "torch", None, 1
 
     def __init__(self, quadratics):
         self._quadratics = quadratics
