@@ -11,7 +11,7 @@ import pytest
 from fedmgda.attacks import ATTACKS
 from fedmgda.experiments import Spec, spec_keys
 from fedmgda.experiments._protection import ProtectionSummary
-from fedmgda.experiments._spec import ProtectSpec
+from fedmgda.experiments._spec import ClientsSpec, ProtectSpec
 from fedmgda.federation import Protected
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
@@ -40,11 +40,14 @@ def test_every_key_says_what_it_means():
         assert key.meaning.count("`") % 2 == 0
 
 
+CLIENTS = {f.name for f in fields(ClientsSpec)}  # of which q-FedAvg reads two
+
+
 @pytest.mark.parametrize("name", PRESETS)
 def test_the_default_of_an_option_is_that_of_its_rule(name):
     for option, default in PRESETS[name].options.items():
-        if default == () or option == "client_lr":
-            continue  # no constraints, which is said as none; and the step of the clients
+        if default == () or option in CLIENTS:
+            continue  # no constraints, which is said as none; and keys of the clients
         shown = spec_keys()[f"rule.{option}"].default.strip("`")
         assert shown == (f'"{default}"' if isinstance(default, str) else str(default).lower())
 
