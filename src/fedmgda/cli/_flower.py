@@ -28,7 +28,7 @@ from fedmgda.experiments import (
 )
 
 if TYPE_CHECKING:
-    from fedmgda.flower._local import Order
+    from fedmgda.flower.deployment._local import Order
 
 __all__ = ["flower_app"]
 
@@ -106,7 +106,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         code = simulate_on_ray(order.spec, order.out, nodes)
         _conclude(order.out, code, as_json=as_json)
         return
-    from fedmgda.flower._local import run_locally, run_on_superlink  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._local import run_locally, run_on_superlink  # noqa: PLC0415 (optional)
 
     def news(text: str) -> None:
         if not as_json:
@@ -148,7 +148,7 @@ def _order(
     no_code: bool,
 ) -> Order:
     require_flower()
-    from fedmgda.flower._local import Order  # noqa: PLC0415 (optional packages)
+    from fedmgda.flower.deployment._local import Order  # noqa: PLC0415 (optional packages)
 
     table = with_overrides(read_toml(spec_path), config or [])
     if "sweep" in table:

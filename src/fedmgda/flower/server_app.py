@@ -29,11 +29,11 @@ from fedmgda.experiments import (
     parse,
     parse_toml,
 )
-from fedmgda.flower._end import End, end_file, write_end
-from fedmgda.flower._exchange import Exchanges
-from fedmgda.flower._grid_clients import GridClients
-from fedmgda.flower._roster import Roster, permissions
-from fedmgda.flower._survey import survey
+from fedmgda.flower.server._grid_clients import GridClients
+from fedmgda.flower.server._grid_exchanges import GridExchanges
+from fedmgda.flower.server._roster import Roster, permissions
+from fedmgda.flower.server._survey import survey
+from fedmgda.flower.wire._end import End, end_file, write_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from flwr.app import Context
 
     from fedmgda.experiments import Progress
-    from fedmgda.flower._exchange import Grid
-    from fedmgda.flower._roster import NodeEvent
+    from fedmgda.flower.server._grid_exchanges import Grid
+    from fedmgda.flower.server._roster import NodeEvent
 
 __all__ = ["Settings", "app", "serve"]
 
@@ -167,7 +167,7 @@ def serve(
 def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
     spec = parse(Spec, parse_toml(settings.spec.encode(), Path("the run config")))
     permitted = permissions(settings.roster)
-    exchanges = Exchanges(grid, run, look_up)
+    exchanges = GridExchanges(grid, run, look_up)
     files = survey(exchanges, spec, settings.num_nodes, permitted)
     if files is not None:
         spec = files.spec

@@ -8,8 +8,8 @@ from flwr.cli.config_utils import load_and_validate
 import fedmgda
 from fedmgda._errors import SpecError, StoreError
 from fedmgda.experiments import Spec, parse, resolve, to_toml
-from fedmgda.flower._export import export_app
-from fedmgda.flower._local import Order
+from fedmgda.flower.deployment._export import export_app
+from fedmgda.flower.deployment._local import Order
 
 ORDER = Order(
     spec=resolve(parse(Spec, {"data": {"path": 'a "quoted" \\ ünïcödé.csv', "target": "y"}})),

@@ -8,8 +8,8 @@ import pytest
 
 from fedmgda._errors import SpecError
 from fedmgda.experiments import open_run, verify
-from fedmgda.flower._end import end_file
 from fedmgda.flower.server_app import Settings
+from fedmgda.flower.wire._end import end_file
 from flower_grid import MemoryGrid, phases, run_over
 from runs import finished_run, results
 

@@ -8,7 +8,7 @@ from flwr.app import ArrayRecord, RecordDict
 from flwr.app.error import Error
 
 from fedmgda.experiments import open_run
-from fedmgda.flower._end import read_end
+from fedmgda.flower.wire._end import read_end
 from flower_grid import MemoryGrid, from_round_2, run_over, with_arrays
 from runs import finished_run, results
 

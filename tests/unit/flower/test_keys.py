@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from fedmgda._errors import SpecError, StoreError
-from fedmgda.flower._keys import make_node_key, make_server_keys
+from fedmgda.flower.deployment._keys import make_node_key, make_server_keys
 
 
 def test_the_authority_signed_the_certificate_of_this_machine(tmp_path):

@@ -3,7 +3,7 @@ import pytest
 from flwr.app import Array, ArrayRecord
 
 from fedmgda import SpecError
-from fedmgda.flower._model_arrays import BATCH_NORM, ModelArrays
+from fedmgda.flower.strategy._model_arrays import BATCH_NORM, ModelArrays
 
 
 def record(**changes):

@@ -10,13 +10,13 @@ from flwr.common.config import parse_config_args
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
 from fedmgda.experiments import RunFolder, execute, open_run, settle, to_toml, verify
-from fedmgda.flower._end import end_file
-from fedmgda.flower._leaving import FIELDS
-from fedmgda.flower._node import answer_as
-from fedmgda.flower._node_data import OwnFile
-from fedmgda.flower._supernode import Seat
-from fedmgda.flower._wire import Question, to_bytes
+from fedmgda.flower.deployment._supernode import Seat
+from fedmgda.flower.node._node import answer_as
+from fedmgda.flower.node._own_file import OwnFile
 from fedmgda.flower.server_app import Settings, serve
+from fedmgda.flower.wire._end import end_file
+from fedmgda.flower.wire._leaving import FIELDS
+from fedmgda.flower.wire._messages import Question, to_bytes
 from flower_grid import MemoryGrid, phases, with_arrays
 from hospitals import COLUMNS, LAB, PATIENT, PATIENTS_DOSE, SITES, hospital_spec, write_sites
 from runs import finished_run, results, small_spec

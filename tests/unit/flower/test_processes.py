@@ -6,7 +6,7 @@ import time
 
 import psutil
 
-from fedmgda.flower._processes import Family
+from fedmgda.flower.deployment._processes import Family
 
 CHILD = """
 import signal, sys, time
@@ -96,7 +96,7 @@ def test_a_stranger_is_left_alone(tmp_path):
 WHOLE = """
 import os, sys, time
 from pathlib import Path
-from fedmgda.flower._processes import Family
+from fedmgda.flower.deployment._processes import Family
 family = Family(os.environ)
 family.start("parent", [sys.executable, "-c", *sys.argv[2:]], Path(sys.argv[1]))
 time.sleep(600)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from fedmgda._errors import SpecError
-from fedmgda.flower._roster import Roster, permissions
+from fedmgda.flower.server._roster import Roster, permissions
 
 NODES, CLIENTS = st.integers(1, 5), st.integers(0, 6)
 steps = st.lists(

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from fedmgda._errors import StoreError
-from fedmgda.flower._end import End, end_file, read_end, write_end
-from fedmgda.flower._submission import FlowerError, Submission, flwr_json
+from fedmgda.flower.deployment._submission import FlowerError, Submission, flwr_json
+from fedmgda.flower.wire._end import End, end_file, read_end, write_end
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 from hypothesis import given, strategies as st
 from hypothesis.extra import numpy as arrays_of
 
-from fedmgda.flower._wire import (
+from fedmgda.flower.wire._messages import (
     PHASES,
     Answer,
     Question,

@@ -12,12 +12,12 @@ import psutil
 import pytest
 
 from fedmgda._errors import FedmgdaError
-from fedmgda.flower._worker import WorkerLostError, ask, keep
+from fedmgda.flower.node._worker import WorkerLostError, ask, keep
 
 # A worker whose questions are what it is to do.
 WORKER = """
 import os, socket, sys, time
-from fedmgda.flower._worker import leave_with_parent, serve
+from fedmgda.flower.node._worker import leave_with_parent, serve
 
 def answer(question):
     word, _, rest = question.decode().partition(" ")
@@ -33,7 +33,7 @@ serve(socket.socket(fileno=int(sys.argv[1])), answer)
 KEEPER = """
 import sys
 from pathlib import Path
-from fedmgda.flower._worker import keep
+from fedmgda.flower.node._worker import keep
 keep(Path(sys.argv[1]), [sys.executable, "-c", sys.argv[2]])
 """
 
