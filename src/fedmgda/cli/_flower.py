@@ -11,7 +11,7 @@ from fedmgda._errors import SpecError
 from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._flower_node import Nodes, keys, node, require_flower
 from fedmgda.cli._flower_schema import schema
-from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
+from fedmgda.cli._options import NoCode, Overrides, SpecPath  # noqa: TC001 (read at run time)
 from fedmgda.cli._screen import print_screen
 from fedmgda.experiments import (
     Spec,
@@ -38,13 +38,6 @@ flower_app = typer.Typer(
     no_args_is_help=True,
 )
 
-SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
-    ),
-]
 Out = Annotated[
     Path | None,
     typer.Option(

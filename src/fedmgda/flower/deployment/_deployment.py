@@ -16,11 +16,12 @@ import psutil
 
 from fedmgda._errors import FedmgdaError
 from fedmgda._files import make_folder, write_file
+from fedmgda._text import without_colours
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._keys import make_node_key, make_server_keys
 from fedmgda.flower.deployment._ports import HOST, free_ports, is_open
 from fedmgda.flower.deployment._processes import Family
-from fedmgda.flower.deployment._submission import flwr_json, plain
+from fedmgda.flower.deployment._submission import flwr_json
 from fedmgda.flower.deployment._supernode import Seat
 
 if TYPE_CHECKING:
@@ -187,7 +188,7 @@ class Deployment:
         """Return the last line that a part has printed."""
         log = self._log(name)
         lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-        said = [plain(line).strip() for line in lines if plain(line).strip()]
+        said = [line for line in map(str.strip, map(without_colours, lines)) if line]
         return said[-1][-300:] if said else "it said nothing"
 
     def _register(self, index: int) -> None:

@@ -21,7 +21,6 @@ import psutil
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
 __all__ = ["TOKEN", "Family", "stop_family"]
 
@@ -47,17 +46,6 @@ class Family:
         self._guard = subprocess.Popen(
             guard, stdin=subprocess.PIPE, env=dict(environment), start_new_session=True
         )
-
-    def __enter__(self) -> Family:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def environment(self) -> dict[str, str]:

@@ -16,15 +16,15 @@ import time
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import FedmgdaError
+from fedmgda._text import without_colours
 from fedmgda.flower.wire._end import End
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-__all__ = ["FlowerError", "Submission", "flwr_json", "plain"]
+__all__ = ["FlowerError", "Submission", "flwr_json"]
 
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _STARTED = re.compile(r"[Ss]tarted run (\d+)")
 _NEWS = re.compile(r"fedmgda: (.*)")
 _ENDED = re.compile(r"exit (\d+): (.*)")
@@ -64,11 +64,6 @@ def flwr_json(environment: Mapping[str, str], *arguments: str, seconds: float = 
     if not found.get("success"):
         raise FlowerError(f"{shlex.join(command)} said: {words}")
     return found
-
-
-def plain(text: str) -> str:
-    """Return what Flower prints without its colours."""
-    return _COLOURS.sub("", text)
 
 
 @final
@@ -173,5 +168,5 @@ class Submission:
 
     def _read(self) -> None:
         for line in self._process.stdout or ():
-            self._lines.put(plain(line))
+            self._lines.put(without_colours(line))
         self._lines.put(None)

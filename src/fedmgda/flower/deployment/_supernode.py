@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -89,7 +90,7 @@ def run_node(seat: Seat, port: int | None = None) -> int:
     with interruptible(), tempfile.TemporaryDirectory(prefix="fedmgda-") as folder:
         worker = Path(folder) / "w"
         environment = quiet_environment(Path(folder) / "home")
-        with Family(environment, [f"{HOST}:{port}"]) as family:
+        with closing(Family(environment, [f"{HOST}:{port}"])) as family:
             family.start("worker", seat.worker_command(worker))
             return _wait(family.start("SuperNode", seat.command(worker, port)))
 

@@ -47,12 +47,6 @@ class Pools:
         self._forget()
         return pool
 
-    def close(self) -> None:
-        """Let all clients go."""
-        for pool in set(self._known.values()):
-            pool.close()
-        self._known = {}
-
     def _forget(self) -> None:
         newest = list(dict.fromkeys(reversed(self._known.values())))
         for pool in newest[_KEPT:]:

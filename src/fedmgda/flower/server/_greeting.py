@@ -7,9 +7,10 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
-from fedmgda._errors import DataError, FederationStalledError, FedmgdaError, SpecError
+from fedmgda._errors import FederationStalledError, FedmgdaError
 from fedmgda._text import listed
 from fedmgda.experiments import Interrupted
+from fedmgda.flower.server._grid_exchanges import checked
 from fedmgda.flower.server._hello import Hello
 from fedmgda.flower.wire._messages import Question, WireError
 
@@ -26,7 +27,6 @@ __all__ = ["Greeter"]
 _LOOK = 0.5  # seconds between two looks at who is connected
 _GRACE = 0.5  # seconds that a round waits for who answers at once
 _FIRST_ANSWER = 120.0  # seconds a node may take for its first answer: it loads torch and the data
-_ENDING = {error.exit_code: error for error in (SpecError, DataError)}
 
 
 @final
@@ -128,14 +128,7 @@ class Greeter:
             self._roster.claim(node, hello.client_ids, hello.client_names, round_num)
 
     def _read(self, node: int, answer: Answer | str, *, strict: bool) -> Hello:
-        if isinstance(answer, str):
-            raise WireError(answer)
-        match answer.header.get("error"):
-            case [int() as code, str() as sentence]:
-                if strict and code in _ENDING:
-                    raise _ENDING[code](f"Node {node} says: {sentence}")
-                raise WireError(sentence)
-        hello = Hello.of(answer)
+        hello = Hello.of(checked(node, answer, strict=strict))
         first = next(iter(self.hellos.values()), hello)
         if hello.digest != first.digest:
             raise WireError("its data or its model is not that of the other nodes")

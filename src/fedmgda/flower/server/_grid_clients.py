@@ -13,16 +13,15 @@ from fedmgda.flower.server._foretold import Foretold, Shapes, scores
 from fedmgda.flower.server._gather import cohort_of, evaluation_of, predictions_of, read_rows
 from fedmgda.flower.server._greeting import Greeter
 from fedmgda.flower.server._hello import Hello, facts_of
-from fedmgda.flower.wire._messages import Answer, Question
+from fedmgda.flower.server._node_questions import NodeQuestions
+from fedmgda.flower.wire._messages import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.experiments import Spec
-    from fedmgda.flower.server._grid_exchanges import GridExchanges, Heard
+    from fedmgda.flower.server._grid_exchanges import GridExchanges
     from fedmgda.flower.server._node_files import NodeFiles
     from fedmgda.flower.server._roster import Roster
     from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation
@@ -72,29 +71,24 @@ class GridClients:
             num_nodes: How many nodes to wait for, as long.
             files: What is known of the nodes' own files, where they have some.
         """
-        self._files = files
-        self._exchanges, self._roster, self._spec = exchanges, roster, spec
-        self._deadline = spec.engine.client_timeout
-        self._header = {
-            "spec": to_toml(spec),
-            "path": spec.clients.path,
-            "deadline": self._deadline,
-        }
-        self._greeter = Greeter(exchanges, roster, self._header, files)
-        hellos = self._greeter.meet_all(num_nodes, self._deadline)
+        self._files, self._spec = files, spec
+        deadline = spec.engine.client_timeout
+        header: dict[str, Any] = {"spec": to_toml(spec), "path": spec.clients.path}
+        header["deadline"] = deadline
+        self._greeter = Greeter(exchanges, roster, header, files)
+        hellos = self._greeter.meet_all(num_nodes, deadline)
         first = hellos[0]
         self.num_clients = first.num_clients
         self.num_params, self.num_buffers = first.num_params, first.num_buffers
         self.client_names = _names(hellos)
         # Who cannot use the kernels, or finds them slower, decides for all.
         self.path = "torch" if any(hello.path == "torch" for hello in hellos) else "compiled"
-        self._header["path"] = self.path
+        header["path"] = self.path
+        self._nodes = NodeQuestions(exchanges, roster, header, files)
         size = self.num_params + self.num_buffers
         self.models_at_once = max(1, _ENTRIES_AT_ONCE // max(1, size))
         self._facts = facts_of(hellos) if files is None else files.facts(facts_of(hellos))
         self._initial = next((h.initial for h in hellos if h.initial is not None), None)
-        self._round_num = 0
-        self._silent: dict[int, str] = {}
         self._shapes = Shapes(self.num_params, self.num_buffers)
         self._foretold = Foretold(self._shapes, self._facts.sizes)
 
@@ -106,10 +100,7 @@ class GridClients:
     def initial_params(self) -> Vector:
         """Return the initial model of the seed, as the node of client 0 makes it."""
         if self._initial is None:
-            node = min(self._roster.known)
-            header = {**self._header_of(node), "initial": True}
-            question = Question(phase="hello", header=header)
-            answer = self._ask({node: question})[node]
+            answer = self._nodes.ask_again()
             self._initial = Hello.of(answer).initial if isinstance(answer, Answer) else None
         if self._initial is None:
             raise FederationStalledError(
@@ -127,16 +118,16 @@ class GridClients:
         known: Mapping[int, float] | None = None,
     ) -> Cohort:
         """Let each client train the model, in one exchange."""
-        self._round_num, self._silent = round_num, {}
+        self._nodes.begin(round_num)
         self._foretold.clear()
         self._greeter.meet_new(round_num)
         also = ["train"] if self._wants_before(round_num) and not gradients else []
         header = {"gradients": gradients, "also": also}
-        heard, asked, absent = self._question("train", header, params, client_ids, known)
+        replies = self._nodes.ask("train", header, params, client_ids, known)
         columns = self._shapes.trained(gradients=gradients)
-        rows, reasons = read_rows(heard, asked, columns)
-        self._foretold.keep(also, params, client_ids, heard, asked)
-        return cohort_of(rows, reasons | absent, client_ids, columns)
+        rows, reasons = read_rows(replies.heard, replies.asked, columns)
+        self._foretold.keep(also, params, client_ids, replies.heard, replies.asked)
+        return cohort_of(rows, reasons | replies.absent, client_ids, columns)
 
     def evaluate(
         self,
@@ -157,16 +148,16 @@ class GridClients:
         also = self._asked_next() if alone else []
         num_models = None if params.ndim == 1 else len(params)
         header = {"split": split, "predictions": predictions, "also": also}
-        heard, asked, absent = self._question("evaluate", header, params, client_ids)
-        rows, reasons = read_rows(heard, asked, scores(num_models))
-        self._foretold.keep(also, params, client_ids, heard, asked)
+        replies = self._nodes.ask("evaluate", header, params, client_ids)
+        rows, reasons = read_rows(replies.heard, replies.asked, scores(num_models))
+        self._foretold.keep(also, params, client_ids, replies.heard, replies.asked)
         sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)
-        found = evaluation_of(rows, reasons | absent, client_ids, sizes, num_models)
+        found = evaluation_of(rows, reasons | replies.absent, client_ids, sizes, num_models)
         if predictions:
-            told = predictions_of(heard, asked, client_ids)
-            if told is not None and self._files is not None:
-                told = self._files.numbered(told, self._facts.sizes[split])
-            found = replace(found, predictions=told)
+            single = predictions_of(replies.heard, replies.asked, client_ids)
+            if single is not None and self._files is not None:
+                single = self._files.numbered(single, self._facts.sizes[split])
+            found = replace(found, predictions=single)
         return found
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort:
@@ -175,53 +166,12 @@ class GridClients:
         if known is not None:
             return known
         columns = self._shapes.differentiated()
-        heard, asked, absent = self._question("gradients", {}, params, client_ids)
-        rows, reasons = read_rows(heard, asked, columns)
-        return cohort_of(rows, reasons | absent, client_ids, columns)
+        replies = self._nodes.ask("gradients", {}, params, client_ids)
+        rows, reasons = read_rows(replies.heard, replies.asked, columns)
+        return cohort_of(rows, reasons | replies.absent, client_ids, columns)
 
     def close(self) -> None:
         """Let the nodes go: nothing is held here."""
-
-    def _question(
-        self,
-        phase: str,
-        header: Mapping[str, Any],
-        params: Vector | Matrix,
-        client_ids: Sequence[int],
-        known: Mapping[int, float] | None = None,
-    ) -> tuple[Heard, dict[int, list[int]], dict[int, str]]:
-        """Ask the nodes of some clients; return their answers, and whom nobody answers for."""
-        asked: dict[int, list[int]] = {}
-        absent: dict[int, str] = {}
-        for client in map(int, client_ids):
-            node = self._roster.holder(client)
-            if node is None:
-                absent[client] = "no node answers for it"
-            elif node in self._silent:
-                absent[client] = f"{self._silent[node]}, earlier in this round"
-            else:
-                asked.setdefault(node, []).append(client)
-        model = np.ascontiguousarray(params, np.float32)
-        questions = {
-            node: Question(
-                phase=phase,
-                header={**self._header_of(node), **header, "client_ids": clients},
-                arrays={"params": model, **_losses_of(clients, known or {})},
-            )
-            for node, clients in asked.items()
-        }
-        return self._ask(questions), asked, absent
-
-    def _header_of(self, node: int) -> dict[str, Any]:
-        """Return what every question to a node carries."""
-        return {**self._header, **({} if self._files is None else self._files.header(node))}
-
-    def _ask(self, questions: Mapping[int, Question]) -> Heard:
-        if not questions:
-            return {}
-        heard = self._exchanges.ask(questions, round_num=self._round_num, deadline=self._deadline)
-        self._silent |= {node: said for node, said in heard.items() if isinstance(said, str)}
-        return heard
 
     def _wants_before(self, round_num: int) -> bool:
         """Tell whether f_i(w_t) will be asked for by itself after a round."""
@@ -232,15 +182,6 @@ class GridClients:
         """Return what the spec asks of a model after its test losses."""
         wanted = self._spec.evaluation
         return ["gradients"] * bool(wanted.pareto) + ["validation"] * (wanted.measure is not None)
-
-
-def _losses_of(clients: Sequence[int], known: Mapping[int, float]) -> dict[str, NDArray[Any]]:
-    """Return the losses that are known of a node's own clients: nobody else's are its business."""
-    told = [client for client in clients if client in known]
-    if not told:
-        return {}
-    losses = np.array([known[client] for client in told], np.float64)
-    return {"known_ids": np.array(told, np.int64), "known_losses": losses}
 
 
 def _names(hellos: Sequence[Hello]) -> tuple[str, ...] | None:

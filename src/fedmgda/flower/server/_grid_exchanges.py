@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, final
 
 from flwr.app import Message, MessageType
 
-from fedmgda._errors import FederationStalledError
+from fedmgda._errors import DataError, FederationStalledError, SpecError
 from fedmgda.flower.wire._messages import (
     Answer,
     Question,
@@ -19,7 +19,7 @@ from fedmgda.flower.wire._messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Grid", "GridExchanges", "Heard"]
+__all__ = ["Grid", "GridExchanges", "Heard", "checked"]
 
 Heard: TypeAlias = "dict[int, Answer | str]"
 """For each node that was asked its answer, or why there is none (a short clause)."""
@@ -40,6 +40,7 @@ _ERRORS = {
 _FIRST_PAUSE, _LONGEST_PAUSE, _GROWTH = 0.02, 0.5, 1.3  # seconds between two looks
 _CLOCKS = 1.0  # seconds by which a message may end before its exchange
 _TEXT_LENGTH = 160
+_ENDING = {error.exit_code: error for error in (SpecError, DataError)}
 
 
 class Grid(Protocol):
@@ -138,6 +139,28 @@ class GridExchanges:
             else:
                 heard[node] = "its node could not be reached"
         return sent, heard
+
+
+def checked(node: int, answer: Answer | str, *, strict: bool = True) -> Answer:
+    """Return the answer of a node, or raise why there is none.
+
+    Args:
+        node: Whose it is.
+        answer: What was heard.
+        strict: Whether a node that says that spec or data is wrong ends the run.
+
+    Raises:
+        WireError: If there is none.
+        DataError: If it says that its file does not fit; or a SpecError.
+    """
+    if isinstance(answer, str):
+        raise WireError(answer)
+    match answer.header.get("error"):
+        case [int() as code, str() as sentence]:
+            if strict and code in _ENDING:
+                raise _ENDING[code](f"Node {node} says: {sentence.rstrip('.')}.")
+            raise WireError(sentence)
+    return answer
 
 
 def _served(call: Callable[..., Iterable[T]], *arguments: Any) -> list[T]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from fedmgda._errors import DataError, FedmgdaError, SpecError
+from fedmgda._errors import FedmgdaError
 from fedmgda.experiments import to_toml, with_client_ids
+from fedmgda.flower.server._grid_exchanges import checked
 from fedmgda.flower.server._statistics import Introduction
 from fedmgda.flower.wire._messages import Answer, Question, WireError
 from fedmgda.flower.wire._share import Share, schema_digest
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
     from fedmgda.flower.server._roster import NodeEvent
     from fedmgda.values import ClientFacts, Predictions
 
-__all__ = ["READING", "NodeFiles", "ask_who", "checked", "introduction_of"]
+__all__ = ["READING", "NodeFiles", "ask_who", "introduction_of"]
 
 READING = 120.0
 """Seconds that a node may take to read its file, however short a round may be."""
-
-_ENDING = {error.exit_code: error for error in (SpecError, DataError)}
 
 
 @final
@@ -127,20 +126,3 @@ def introduction_of(node: int, answer: Answer | str, spec: Spec) -> Introduction
     if spec.data.schema is None or told.schema != schema_digest(spec.data.schema):
         raise WireError("it read its file by another schema")
     return told
-
-
-def checked(node: int, answer: Answer | str) -> Answer:
-    """Return the answer of a node, or raise why there is none.
-
-    Raises:
-        WireError: If there is none.
-        DataError: If it says that its file does not fit; or a SpecError.
-    """
-    if isinstance(answer, str):
-        raise WireError(answer)
-    match answer.header.get("error"):
-        case [int() as code, str() as sentence]:
-            if code in _ENDING:
-                raise _ENDING[code](f"Node {node} says: {sentence.rstrip('.')}.")
-            raise WireError(sentence)
-    return answer

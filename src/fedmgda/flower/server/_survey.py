@@ -17,7 +17,8 @@ from fedmgda._errors import FederationStalledError, SpecError
 from fedmgda._text import listed
 from fedmgda.data import client_order, make_encoder, schema_of
 from fedmgda.experiments import known_weights, settle_elsewhere, to_toml
-from fedmgda.flower.server._node_files import READING, NodeFiles, ask_who, checked, introduction_of
+from fedmgda.flower.server._grid_exchanges import checked
+from fedmgda.flower.server._node_files import READING, NodeFiles, ask_who, introduction_of
 from fedmgda.flower.server._roster import NodeEvent
 from fedmgda.flower.server._statistics import (
     Totals,

@@ -54,6 +54,7 @@ class StrategyClients:
     """Whoever answers a strategy's messages: they train, evaluate, and are asked nothing else.
 
     Attributes:
+        arrays: Where the arrays of the model lie.
         model: Of shape `(d + num_buffers,)`: the model after the last round.
         replies: What came in the last training exchange.
         trained: The same by client, as far as it counts.
@@ -74,8 +75,8 @@ class StrategyClients:
     ) -> None:
         self.path, self.client_names, self.models_at_once = "flower", _NO_NAMES, 1
         self.num_clients = exchanges.nodes.num_clients
-        self.num_params = exchanges.arrays.num_params
-        self.num_buffers = exchanges.arrays.num_buffers
+        self.arrays = exchanges.arrays
+        self.num_params, self.num_buffers = self.arrays.num_params, self.arrays.num_buffers
         self.model: Vector = start
         self.replies: list[Message] = []
         self.trained: Mapping[int, RecordDict] = {}
@@ -106,7 +107,7 @@ class StrategyClients:
         train = sizes_of(self._first_round[1], self._keys, self.num_clients)
         test = sizes_of(self._first_evaluation, self._keys, self.num_clients)
         numbered = self._exchanges.nodes.numbered
-        self.know(new_facts(train, test, self._exchanges.arrays, numbered))
+        self.know(new_facts(train, test, self.arrays, numbered))
 
     def initial_params(self) -> Vector:
         """Return the model that the app starts from."""
@@ -159,7 +160,7 @@ class StrategyClients:
         """Leave the nodes as they are."""
 
     def _train(self, params: Vector, round_num: int) -> tuple[Asked, Received]:
-        model = self._exchanges.arrays.record(params)
+        model = self.arrays.record(params)
         messages = self._strategy.configure_train(round_num, model, self._configs[0], self._grid)
         self.replies = self._send(messages)
         return self._exchanges.hear(self.replies)
@@ -168,7 +169,7 @@ class StrategyClients:
         unasked = Received(contents={}, failures=())
         if not (round_num or self._sizes_known or self._exchanges.everyone):
             return unasked  # as Flower does, where nothing is written down
-        model, ask = self._exchanges.arrays.record(params), self._strategy.configure_evaluate
+        model, ask = self.arrays.record(params), self._strategy.configure_evaluate
         messages = list(ask(round_num, model, self._configs[1], self._grid))
         if not messages:
             return unasked

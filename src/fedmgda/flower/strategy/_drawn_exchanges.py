@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from fedmgda.flower.strategy._model_arrays import ModelArrays
     from fedmgda.flower.strategy._received import Received
 
-__all__ = ["DrawnExchanges"]
+__all__ = ["DrawnExchanges", "share_of"]
+
+
+def share_of(num_clients: int, fraction: float, least: int) -> int:
+    """Return how many clients a fraction is, at least so many, and never more than there are.
+
+    >>> share_of(5, 0.5, 1), share_of(5, 0.5, 4), share_of(1, 0.5, 2)
+    (2, 4, 1)
+    """
+    return min(max(int(num_clients * fraction), least, 1), num_clients)
 
 
 @final

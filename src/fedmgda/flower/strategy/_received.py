@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from flwr.app import RecordDict
 
+from fedmgda._text import without_colours
 from fedmgda.flower.strategy._client_id import claimed_client
 from fedmgda.values import Failure
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 __all__ = ["Asked", "Received", "receive"]
 
 _HEAD, _TAIL = 60, 140  # characters of an error that a node reports: what ends it says most
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _NOBODY = "no connected node holds this client"
 _UNSAID = "no node has said that it is this client"
 
@@ -130,7 +129,7 @@ def _clipped(text: str) -> str:
     >>> len(_clipped("word " * 1000))
     203
     """
-    plain = "".join(c if c.isprintable() else " " for c in _COLOUR.sub("", text))
+    plain = "".join(c if c.isprintable() else " " for c in without_colours(text))
     line = " ".join(plain.split())
     return line if len(line) <= _HEAD + _TAIL else f"{line[:_HEAD]} … {line[-_TAIL:]}"
 

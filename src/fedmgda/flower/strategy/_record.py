@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -14,8 +17,7 @@ from fedmgda.rules import PRESETS, QFedAvg
 from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Mapping
 
     from fedmgda._types import Indices, Split, Vector
     from fedmgda.flower.strategy._drawn_exchanges import DrawnExchanges
@@ -23,7 +25,17 @@ if TYPE_CHECKING:
     from fedmgda.flower.strategy._settings import Settings
     from fedmgda.rules import Rule
 
-__all__ = ["known_facts", "new_facts", "recorded_clients", "strategy_spec"]
+__all__ = ["known_facts", "new_facts", "record_place", "recorded_clients", "strategy_spec"]
+
+
+@contextmanager
+def record_place(record: Path | None) -> Iterator[Path]:
+    """Yield the run folder of a strategy; one that is gone afterwards where none is to be kept."""
+    if record is not None:
+        yield record
+        return
+    with TemporaryDirectory() as folder:
+        yield Path(folder) / "run"
 
 
 def strategy_spec(

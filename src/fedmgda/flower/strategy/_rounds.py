@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from flwr.app import MetricRecord
+from flwr.serverapp.strategy import Result
 
 from fedmgda.experiments import execute, open_run
 from fedmgda.flower.strategy._client_id import CLIENT_ID
@@ -17,15 +18,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from flwr.app import ArrayRecord, RecordDict
+    from flwr.serverapp.strategy import FedAvg
 
     from fedmgda._types import Vector
     from fedmgda.experiments import RunFolder
     from fedmgda.flower.strategy._clients import StrategyClients
     from fedmgda.flower.strategy._model_arrays import ModelArrays
+    from fedmgda.flower.strategy._settings import FedAvgKeywords
     from fedmgda.rules import Rule
     from fedmgda.values import Failure
 
-__all__ = ["Averages", "Told", "final_arrays", "log_failures", "round_metrics", "told_rounds"]
+__all__ = [
+    "Told", "averages_of", "final_arrays", "log_failures", "result_of", "round_metrics",
+    "told_rounds",
+]  # fmt: skip
 
 _LOG = logging.getLogger("flwr")
 
@@ -61,18 +67,30 @@ class Told:
     metrics: MetricRecord | None
 
 
+def averages_of(strategy: FedAvg, keywords: FedAvgKeywords) -> tuple[Averages, Averages]:
+    """Return how a strategy averages what is told of training, and of evaluations.
+
+    Args:
+        strategy: The strategy, which has a function for each.
+        keywords: What it was told, so that the app's own function is known as such.
+    """
+    train, evaluate = "train_metrics_aggr_fn", "evaluate_metrics_aggr_fn"
+    own = [keywords.get(name) is not None for name in (train, evaluate)]
+    weight = strategy.weighted_by_key
+    return (
+        Averages(average=strategy.train_metrics_aggr_fn, weight=weight, own=own[0]),
+        Averages(average=strategy.evaluate_metrics_aggr_fn, weight=weight, own=own[1]),
+    )
+
+
 def told_rounds(
-    folder: RunFolder,
-    clients: StrategyClients,
-    rule: Rule,
-    arrays: ModelArrays,
-    averages: Averages,
+    folder: RunFolder, clients: StrategyClients, rule: Rule, averages: Averages
 ) -> Iterator[Told]:
     """Carry a run out and tell its rounds, the initial model first where it begins here."""
     for progress in execute(folder, clients, rule):
         for note in progress.notes:
             _LOG.warning("%s", note)
-        row, model = progress.row, arrays.record(clients.model)
+        row, model = progress.row, clients.arrays.record(clients.model)
         if row is None:
             if progress.round_num == 0:
                 yield Told(round_num=0, arrays=model, metrics=None)
@@ -83,6 +101,29 @@ def told_rounds(
             metrics = averages.of([clients.trained[client] for client in row.client_ids])
             metrics = round_metrics(metrics, row.client_ids, row.lam, row.norm, row.gap)
         yield Told(round_num=row.round_num, arrays=model, metrics=metrics)
+
+
+def result_of(
+    rounds: Iterable[Told],
+    tell: Callable[[Told], MetricRecord | None],
+    evaluate: Callable[[int, ArrayRecord], MetricRecord | None] | None,
+) -> Result:
+    """Return what Flower keeps of rounds: the metrics of training and of the server's own look.
+
+    Args:
+        rounds: The rounds.
+        tell: Told of each but the initial model; returns its metrics.
+        evaluate: The app's look at each model, the initial one first; None where it has none.
+    """
+    result = Result()
+    for told in rounds:
+        trained = tell(told) if told.round_num else None
+        if trained is not None:
+            result.train_metrics_clientapp[told.round_num] = trained
+        central = evaluate(told.round_num, told.arrays) if evaluate else None
+        if central is not None:
+            result.evaluate_metrics_serverapp[told.round_num] = central
+    return result
 
 
 def round_metrics(

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import logging
-from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from flwr.app import ConfigRecord, RecordDict
-from flwr.serverapp.strategy import FedAvg, Result
+from flwr.serverapp.strategy import FedAvg
 
 from fedmgda._errors import SpecError
 from fedmgda.experiments import RunFolder, open_run
 from fedmgda.flower.strategy._clients import StrategyClients
-from fedmgda.flower.strategy._drawn_exchanges import DrawnExchanges
+from fedmgda.flower.strategy._drawn_exchanges import DrawnExchanges, share_of
 from fedmgda.flower.strategy._known_nodes import KnownNodes, wait_for_nodes
 from fedmgda.flower.strategy._model_arrays import BATCH_NORM, ModelArrays
-from fedmgda.flower.strategy._record import known_facts, recorded_clients, strategy_spec
+from fedmgda.flower.strategy._record import (
+    known_facts,
+    record_place,
+    recorded_clients,
+    strategy_spec,
+)
 from fedmgda.flower.strategy._reply_values import Keys
 from fedmgda.flower.strategy._rounds import (
-    Averages,
     Told,
+    averages_of,
     final_arrays,
     log_failures,
+    result_of,
     round_metrics,
     told_rounds,
 )
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 
     from flwr.app import ArrayRecord, Message, MetricRecord
     from flwr.serverapp import Grid
+    from flwr.serverapp.strategy import Result
 
     from fedmgda.federation import ServerState
     from fedmgda.flower.strategy._settings import FedAvgKeywords
@@ -124,14 +129,7 @@ class RuleStrategy(FedAvg):
         )
         self._record = None if record is None else Path(record)
         self._buffers, self._num_clients, self._wait = buffers, num_clients, wait
-        self._averages = [
-            Averages(
-                average=getattr(self, name),
-                weight=self.weighted_by_key,
-                own=keywords.get(name) is not None,
-            )
-            for name in ("train_metrics_aggr_fn", "evaluate_metrics_aggr_fn")
-        ]
+        self._averages = averages_of(self, keywords)
         self._exchanges: DrawnExchanges | None = None
         self._server: ServerState | None = None
         self._told: Told | None = None
@@ -161,10 +159,7 @@ class RuleStrategy(FedAvg):
         """
         self.summary()
         self._told = self._server = None
-        with ExitStack() as stack:
-            place = self._record
-            if place is None:
-                place = Path(stack.enter_context(TemporaryDirectory())) / "run"
+        with record_place(self._record) as place:
             known = recorded_clients(place)
             finished = known is not None and open_run(place).finished
             exchanges = self._begin(grid, initial_arrays, timeout, known, wait=not finished)
@@ -185,18 +180,13 @@ class RuleStrategy(FedAvg):
                 clients.know(known_facts(place, exchanges.arrays))
             elif kept:
                 clients.introduce()
-            result, arrays = Result(), exchanges.arrays
-            for told in told_rounds(folder, clients, self.rule, arrays, self._averages[0]):
-                if told.round_num:
-                    self._tell(told, clients.replies, result)
-                metrics = evaluate_fn(told.round_num, told.arrays) if evaluate_fn else None
-                if metrics is not None:
-                    result.evaluate_metrics_serverapp[told.round_num] = metrics
+            rounds = told_rounds(folder, clients, self.rule, self._averages[0])
+            result = result_of(rounds, lambda told: self._tell(told, clients.replies), evaluate_fn)
             result.evaluate_metrics_clientapp.update(clients.evaluated)
-            result.arrays = final_arrays(folder, arrays)
+            result.arrays = final_arrays(folder, exchanges.arrays)
             return result
 
-    def _tell(self, told: Told, replies: Iterable[Message], result: Result) -> None:
+    def _tell(self, told: Told, replies: Iterable[Message]) -> MetricRecord | None:
         """Let `aggregate_train` see the round, which may be that of a class below this one."""
         self._told = told
         arrays, metrics = self.aggregate_train(told.round_num, replies)
@@ -205,8 +195,7 @@ class RuleStrategy(FedAvg):
                 f"aggregate_train of {type(self).__name__} returned another model than that of the "
                 "rule; write a rule of your own (fedmgda.Rule) instead."
             )
-        if metrics is not None:
-            result.train_metrics_clientapp[told.round_num] = metrics
+        return metrics
 
     def configure_train(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
@@ -220,8 +209,7 @@ class RuleStrategy(FedAvg):
                 )
             self._begin(grid, arrays, _DAY, None, wait=True)
         exchanges = self._known()
-        config["server-round"] = server_round
-        content = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
+        content = self._content(server_round, arrays, config)
         return exchanges.ask_to_train(server_round, arrays, content, grid)
 
     def configure_evaluate(
@@ -232,11 +220,10 @@ class RuleStrategy(FedAvg):
             return []
         del grid
         exchanges = self._known()
-        config["server-round"] = server_round
-        content = RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
+        content = self._content(server_round, arrays, config)
         everyone = exchanges.nodes.num_clients
-        count = max(int(everyone * self.fraction_evaluate), self.min_evaluate_nodes, 1)
-        return exchanges.ask_to_evaluate(server_round, min(count, everyone), arrays, content)
+        count = share_of(everyone, self.fraction_evaluate, self.min_evaluate_nodes)
+        return exchanges.ask_to_evaluate(server_round, count, arrays, content)
 
     def aggregate_train(
         self, server_round: int, replies: Iterable[Message]
@@ -271,15 +258,18 @@ class RuleStrategy(FedAvg):
         wanted = max(self.min_available_nodes, self.min_train_nodes, self.min_evaluate_nodes, 1)
         nodes = wait_for_nodes(grid, wanted, self._wait) if wait else []
         everyone = known or self._num_clients or len(nodes)
-        per_round = max(int(everyone * self.fraction_train), self.min_train_nodes, 1)
         self._exchanges = DrawnExchanges(
             KnownNodes(everyone),
             layout,
-            per_round=min(per_round, everyone),
+            per_round=share_of(everyone, self.fraction_train, self.min_train_nodes),
             seed=self._settings.seed,
             timeout=timeout,
         )
         return self._exchanges
+
+    def _content(self, server_round: int, arrays: ArrayRecord, config: ConfigRecord) -> RecordDict:
+        config["server-round"] = server_round
+        return RecordDict({self.arrayrecord_key: arrays, self.configrecord_key: config})
 
     def _known(self) -> DrawnExchanges:
         if self._exchanges is None:

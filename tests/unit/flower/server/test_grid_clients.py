@@ -42,7 +42,10 @@ def test_the_bytes_of_a_run_in_this_process(tmp_path, case):
     finished_run(tmp_path / "here", **CASES[case])
     assert run_over(tmp_path / "grid", MemoryGrid(), **CASES[case]) == 0
     assert results(tmp_path / "grid") == results(tmp_path / "here")
-    assert verify(tmp_path / "grid").verified
+    audit = verify(tmp_path / "grid")
+    assert audit.verified
+    assert "nodes.jsonl" in audit.not_covered
+    assert "nodes.jsonl" not in verify(tmp_path / "here").not_covered
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,19 @@ def test_the_record_of_a_strategy_is_a_run_that_proves_itself(tmp_path, strategy
     assert [row.round_num for row in run.evaluations] == list(range(ROUNDS + 1))
 
 
+def test_what_a_record_calls_the_parts_of_an_app_is_for_ever(tmp_path):
+    """A folder that was written with other names would hold another run, and not go on."""
+    start(FedMGDAPlus(record=tmp_path / "run"))
+    spec, home = open_run(tmp_path / "run").spec, "fedmgda.flower._strategy_record"
+    named = (spec.data.name, spec.model.name, spec.clients.loss, spec.clients.optimizer)
+    assert named == tuple(
+        f"{home}:{part}"
+        for part in (
+            "data_of_the_nodes", "model_of_the_app", "loss_of_the_app", "optimizer_of_the_app",
+        )
+    )  # fmt: skip
+
+
 def test_two_records_can_be_compared(tmp_path):
     for name, strategy in (("plus", FedMGDAPlus), ("avg", FedAvgStrategy)):
         start(strategy(record=tmp_path / name), client_app(loss=True))

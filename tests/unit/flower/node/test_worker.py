@@ -38,13 +38,21 @@ keep(Path(sys.argv[1]), [sys.executable, "-c", sys.argv[2]])
 """
 
 
+def wait_for_listener():
+    """Wait until somebody listens at the socket, which is there a moment before."""
+    until = time.monotonic() + 30
+    while time.monotonic() < until:
+        with socket.socket(socket.AF_UNIX) as line:
+            if line.connect_ex("w") == 0:
+                return
+        time.sleep(0.02)
+
+
 @pytest.fixture
 def worker(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the path of a socket must be short
     keeper = subprocess.Popen([sys.executable, "-c", KEEPER, "w", WORKER])
-    until = time.monotonic() + 30
-    while not Path("w").exists() and time.monotonic() < until:
-        time.sleep(0.02)
+    wait_for_listener()
     yield keeper
     keeper.terminate()
     keeper.wait()
@@ -108,9 +116,7 @@ def test_worker_and_keeper_end_with_their_parent(tmp_path, monkeypatch):
     )
     parent = subprocess.Popen([sys.executable, "-c", code, KEEPER, "w", WORKER])
     try:
-        until = time.monotonic() + 30
-        while not Path("w").exists() and time.monotonic() < until:
-            time.sleep(0.02)
+        wait_for_listener()
         ask("w", b"who", 30)
         family = psutil.Process(parent.pid).children(recursive=True)
     finally:

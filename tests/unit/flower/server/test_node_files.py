@@ -6,13 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from flwr.common.config import parse_config_args
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
 from fedmgda.experiments import RunFolder, execute, open_run, settle, to_toml, verify
-from fedmgda.flower.deployment._supernode import Seat
 from fedmgda.flower.node._node import answer_as
-from fedmgda.flower.node._own_file import OwnFile
 from fedmgda.flower.server_app import Settings, serve
 from fedmgda.flower.wire._end import end_file
 from fedmgda.flower.wire._leaving import FIELDS
@@ -291,16 +288,6 @@ def test_a_node_without_a_file_among_those_with_one_is_named(tmp_path, sites):
     assert "Node 100 has a file of its own and node 102 has none" in sentence(tmp_path / "run")
 
 
-@pytest.mark.parametrize(
-    "config", [{"data": 3}, {"data": "x.csv", "min-rows": 1}, {"data": "x.csv", "client": 7}]
-)
-def test_a_wrong_node_config_is_refused(config):
-    spec = to_toml(hospital_spec())
-    answer = answer_as(config, Question(phase="hello", header={"spec": spec, "path": "auto"}))
-    assert answer.header["error"][0] == SpecError.exit_code
-    assert "--node-config must be" in answer.header["error"][1]
-
-
 def test_it_resumes_to_the_same_bytes_and_refuses_other_rows(tmp_path, sites):
     spec, grid = hospital_spec(), grid_of(sites)
 
@@ -320,6 +307,16 @@ def test_it_resumes_to_the_same_bytes_and_refuses_other_rows(tmp_path, sites):
     assert results(tmp_path / "run") == results(tmp_path / "whole")
 
 
+def test_a_finished_run_needs_no_nodes(tmp_path, sites):
+    assert run(tmp_path / "run", grid_of(sites), hospital_spec()) == 0
+    before, nobody = results(tmp_path / "run"), MemoryGrid(num_nodes=0)
+    assert open_run(tmp_path / "run").spec != hospital_spec()  # in which all is settled
+    assert run(tmp_path / "run", nobody, hospital_spec()) == 0
+    assert (nobody.asked, results(tmp_path / "run")) == ([], before)
+    assert run(tmp_path / "run", grid_of(sites), hospital_spec({"seed": 8})) == StoreError.exit_code
+    assert "already holds a run of another spec" in sentence(tmp_path / "run")
+
+
 def test_the_schema_of_a_spec_with_a_path_is_for_simulations_too(tmp_path, sites):
     """Where nodes have no files, each makes its part of the data that the path names."""
     spec = settle(hospital_spec(path=str(sites))).spec
@@ -336,15 +333,3 @@ def test_a_file_of_its_own_is_not_in_the_way_of_built_in_data(tmp_path, sites):
         node["data"] = str(sites / "oslo.csv")
     assert run(tmp_path / "grid", grid, small_spec()) == 0
     assert results(tmp_path / "grid") == results(tmp_path / "here")
-
-
-def test_what_a_node_is_started_with_reaches_its_config(tmp_path):
-    """As Flower itself reads a node config."""
-    seat = Seat(
-        superlink="x", index=1, nodes=3, data=tmp_path / "t.csv", client="St Olav", min_rows=20
-    )
-    command = seat.command(tmp_path / "w", 1)
-    config = parse_config_args([command[-1]])
-    config.pop("worker")
-    found = OwnFile.of_config(config)
-    assert (found.path, found.name, found.fewest) == (tmp_path / "t.csv", "St Olav", 20)

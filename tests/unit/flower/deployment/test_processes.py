@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import closing
 
 import psutil
 
@@ -51,7 +52,7 @@ def wait_until_gone(pids, seconds=15.0):
 
 
 def test_a_family_ends_with_its_block_down_to_who_ignores_being_asked(tmp_path):
-    with Family(os.environ) as family:
+    with closing(Family(os.environ)) as family:
         start_and_wait(family, tmp_path / "log", mood="stubborn")
         pids = [member.pid for member in family.members()]
         assert len(pids) == 2
@@ -59,7 +60,7 @@ def test_a_family_ends_with_its_block_down_to_who_ignores_being_asked(tmp_path):
 
 
 def test_an_orphan_is_found_by_its_token(tmp_path):
-    with Family(os.environ) as family:
+    with closing(Family(os.environ)) as family:
         process = start_and_wait(family, tmp_path / "log")
         pids = [member.pid for member in family.members()]
         process.send_signal(signal.SIGKILL)
@@ -71,7 +72,7 @@ def test_an_orphan_is_found_by_its_token(tmp_path):
 
 
 def test_stopping_one_leaves_the_others(tmp_path):
-    with Family(os.environ) as family:
+    with closing(Family(os.environ)) as family:
         kept = start_and_wait(family, tmp_path / "kept", "kept")
         before = {member.pid for member in family.members()}
         start_and_wait(family, tmp_path / "stopped", "stopped")
@@ -83,9 +84,9 @@ def test_stopping_one_leaves_the_others(tmp_path):
 def test_a_stranger_is_left_alone(tmp_path):
     stranger = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:
-        with Family(os.environ) as family:
+        with closing(Family(os.environ)) as family:
             start_and_wait(family, tmp_path / "log")
-            with Family(os.environ) as other:
+            with closing(Family(os.environ)) as other:
                 assert other.members() == []
         assert stranger.poll() is None
     finally:
