@@ -25,6 +25,7 @@ from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._keys import SpecKey, SpecTable, spec_keys, spec_tables
 from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
@@ -104,6 +105,8 @@ __all__ = [
     "Scores",
     "Settled",
     "Spec",
+    "SpecKey",
+    "SpecTable",
     "Stalls",
     "Summary",
     "TimingRow",
@@ -149,6 +152,8 @@ __all__ = [
     "settle",
     "settle_elsewhere",
     "settled_like",
+    "spec_keys",
+    "spec_tables",
     "to_json",
     "to_table",
     "to_toml",
