@@ -22,6 +22,7 @@ from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
+from fedmgda.cli._report import report
 from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._run_compare import chosen_seeds, run_compared
 from fedmgda.cli._screen import print_screen
@@ -66,6 +67,7 @@ app.command()(init)
 app.command()(predict)
 app.command()(reproduce)
 app.command()(compare)
+app.command()(report)
 app.command()(verify)
 
 SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
