@@ -14,6 +14,7 @@ from fedmgda.cli._flower_schema import schema
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
 from fedmgda.cli._screen import print_screen
 from fedmgda.experiments import (
+    NODES,
     Spec,
     holds_run,
     open_run,
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from fedmgda.flower._local import Order
 
 __all__ = ["flower_app"]
+
+_REFUSALS = 3  # of nodes that are shown
 
 flower_app = typer.Typer(
     name="flower",
@@ -180,6 +183,13 @@ def _conclude(folder: Path, code: int, *, as_json: bool) -> None:
         out.print_json(to_json(finished.summary))
     else:
         print_screen(finished)
+    from fedmgda.flower._roster import read_refusals  # noqa: PLC0415 (optional packages)
+
+    refusals = read_refusals(folder / NODES)
+    for refusal in refusals[:_REFUSALS]:
+        say(err, f"[bold red]{escape(refusal.sentence())}[/]")
+    if len(refusals) > _REFUSALS:
+        say(err, f"{len(refusals) - _REFUSALS} more refusals are in {escape(str(folder / NODES))}.")
 
 
 flower_app.command()(node)

@@ -7,11 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
 from fedmgda._errors import SpecError
+from fedmgda._files import read_file
+from fedmgda._text import listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from pathlib import Path
 
-__all__ = ["NodeEvent", "Roster", "permissions"]
+__all__ = ["NodeEvent", "Roster", "permissions", "read_refusals"]
+
+_LIMIT = 1 << 26
 
 
 @final
@@ -37,6 +42,27 @@ class NodeEvent:
     def line(self) -> str:
         """Return it as a line of JSON."""
         return json.dumps(asdict(self)) + "\n"
+
+    def sentence(self) -> str:
+        """Return what a person is told of it."""
+        about = f" for client {listed(map(str, self.clients), 5, last=' and ')}" * bool(
+            self.clients
+        )
+        return f"Node {self.node} was refused{about}: {self.reason}."
+
+
+def read_refusals(path: Path) -> list[NodeEvent]:
+    """Return each refusal that a `nodes.jsonl` tells of, once; none where there is no such file."""
+    found = dict[NodeEvent, None]()
+    for line in (read_file(path, _LIMIT) or b"").splitlines():
+        try:
+            told = json.loads(line)
+            if told["event"] == "refused":
+                event = NodeEvent(**{**told, "round_num": 0, "clients": tuple(told["clients"])})
+                found[event] = None
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue  # a line that was cut off; the file decides nothing
+    return list(found)
 
 
 def permissions(text: str) -> dict[int, Container[int | str]] | None:

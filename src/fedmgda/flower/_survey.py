@@ -17,9 +17,9 @@ from fedmgda._errors import FederationStalledError, SpecError
 from fedmgda._text import listed
 from fedmgda.data import client_order, make_encoder, schema_of
 from fedmgda.experiments import known_weights, settle_elsewhere, to_toml
+from fedmgda.flower._claims import owners_of, refusals, refuse_namesakes
 from fedmgda.flower._node_data import Share, schema_digest
 from fedmgda.flower._own_files import READING, OwnFiles, ask_who, checked, introduction_of
-from fedmgda.flower._roster import NodeEvent
 from fedmgda.flower._statistics import (
     Totals,
     add_totals,
@@ -29,7 +29,7 @@ from fedmgda.flower._statistics import (
 from fedmgda.flower._wire import Answer, Question, WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
+    from collections.abc import Container, Mapping
 
     from fedmgda.data import Schema
     from fedmgda.experiments import Spec
@@ -62,9 +62,11 @@ def survey(
     if spec.data.schema is None:
         return None
     met = _meet(exchanges, spec, num_nodes)
+    if permitted is None:
+        refuse_namesakes(exchanges, met)
     if not met:
         return None
-    owners = _owners(met, permitted)
+    owners = owners_of(met, permitted)
     ids = {name: place for place, name in enumerate(client_order(owners))}
     shares = {
         node: Share(
@@ -90,37 +92,8 @@ def survey(
             node: tuple(name for name in told.client_names if owners.get(name) == node)
             for node, told in met.items()
         },
-        events=tuple(_refusals(met, owners, ids)),
+        events=tuple(refusals(met, owners, ids)),
     )
-
-
-def _owners(
-    met: Mapping[int, Introduction], permitted: Mapping[int, Container[int | str]] | None
-) -> dict[str, int]:
-    """Return the node of each client; of two that claim one, the first is believed."""
-    owners: dict[str, int] = {}
-    for node, told in met.items():
-        for name in told.client_names:
-            if permitted is None or name in permitted.get(node, ()):
-                owners.setdefault(name, node)
-    if not owners:
-        raise FederationStalledError("No node may answer for any of its clients; check the roster.")
-    return owners
-
-
-def _refusals(
-    met: Mapping[int, Introduction], owners: Mapping[str, int], ids: Mapping[str, int]
-) -> Iterator[NodeEvent]:
-    for node, told in met.items():
-        for name in told.client_names:
-            owner = owners.get(name)
-            if owner == node:
-                continue
-            why = f"node {owner} answers for it" if owner else f"its key is not that of {name!r}"
-            clients = (ids[name],) if owner else ()
-            yield NodeEvent(
-                round_num=0, event="refused", node=str(node), clients=clients, reason=why
-            )
 
 
 def _meet(exchanges: Exchanges, spec: Spec, num_nodes: int) -> dict[int, Introduction]:

@@ -191,3 +191,5 @@ def _tell(progress: Progress) -> None:
 def _write_down(path: Path, event: NodeEvent) -> None:
     with path.open("a", encoding="utf-8") as file:
         file.write(event.line())
+    if event.event == "refused":
+        _LOG.warning("fedmgda: %s", event.sentence())

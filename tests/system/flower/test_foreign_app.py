@@ -2,8 +2,10 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from fedmgda import open_run, verify
@@ -62,3 +64,27 @@ def test_two_of_four_are_the_same_two_in_every_run(records):
         assert (records / "a" / name).read_bytes() == (records / "b" / name).read_bytes()
     assert len({row.client_ids for row in open_run(records / "a").rounds}) > 1
     assert verify(records / "a").verified
+
+
+@pytest.mark.slow
+def test_the_command_of_its_readme(tmp_path):
+    home, record = tmp_path / "home", tmp_path / "record"
+    environment = {**os.environ, "FLWR_HOME": str(home), "FLWR_TELEMETRY_ENABLED": "0"}
+    order = ["--federation-config", "num-supernodes=4", "-c", f'record="{record}"']
+    try:
+        done = subprocess.run(
+            ["flwr", "run", str(APP), "--stream", *order],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    finally:
+        for process in psutil.process_iter():  # the SuperLink that Flower leaves running
+            with suppress(psutil.Error):
+                if process.environ().get("FLWR_HOME") == str(home):
+                    process.kill()
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert open_run(record).finished
+    assert verify(record).verified

@@ -10,10 +10,12 @@ from flwr.common.config import parse_config_args
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError, StoreError
 from fedmgda.experiments import RunFolder, execute, open_run, settle, to_toml, verify
+from fedmgda.flower import _claims
 from fedmgda.flower._end import end_file
 from fedmgda.flower._leaving import FIELDS
 from fedmgda.flower._node import answer_as
 from fedmgda.flower._node_data import OwnFile
+from fedmgda.flower._roster import read_refusals
 from fedmgda.flower._supernode import Seat
 from fedmgda.flower._wire import Question, to_bytes
 from fedmgda.flower.server_app import Settings, serve
@@ -264,16 +266,42 @@ def test_a_node_that_comes_back_goes_on_with_its_clients(tmp_path, sites):
     ]  # fmt: skip
 
 
-def test_of_two_nodes_with_the_same_client_one_is_believed(tmp_path, sites):
+def test_two_files_of_one_name_begin_nothing(tmp_path, sites, monkeypatch):
+    monkeypatch.setattr(_claims, "_FORGET", 0.0)
     grid = grid_of(sites)
     grid.online[200] = {"data": str(sites / "bergen.csv"), "client": "oslo"}
-    assert run(tmp_path / "run", grid, hospital_spec(), num_nodes=4) == 0
+    assert run(tmp_path / "run", grid, hospital_spec(), num_nodes=4) == SpecError.exit_code
+    said = sentence(tmp_path / "run")
+    assert "Nodes 101 and 200 both have a client called 'oslo'; give one of them another" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_namesake_that_is_gone_is_waited_for(tmp_path, sites):
+    grid = grid_of(sites)
+    grid.online[200] = {"data": str(sites / "oslo.csv")}
+
+    def leave(question, answer):
+        del question, grid.online[101]
+        return answer
+
+    grid.twist[101] = leave
+    assert run(tmp_path / "run", grid, hospital_spec(), num_nodes=3) == 0
+    assert [client.name for client in open_run(tmp_path / "run").clients] == [
+        "bergen", "oslo", "tromso",
+    ]  # fmt: skip
+
+
+def test_with_a_roster_the_owner_of_a_name_is_believed_and_the_other_told_of(tmp_path, sites):
+    grid = grid_of(sites)
+    grid.online[99] = {"data": str(sites / "bergen.csv"), "client": "oslo"}
+    roster = json.dumps({"100": ["tromso"], "101": ["oslo"], "102": ["bergen"]})
+    assert run(tmp_path / "run", grid, hospital_spec(), num_nodes=4, roster=roster) == 0
     run_of = open_run(tmp_path / "run")
     assert [client.name for client in run_of.clients] == ["bergen", "oslo", "tromso"]
-    lines = (tmp_path / "run" / "nodes.jsonl").read_text().splitlines()
-    refused = [event for event in map(json.loads, lines) if event["event"] == "refused"]
-    assert [(event["node"], event["clients"]) for event in refused] == [("200", [1])]
     assert next(c for c in run_of.clients if c.name == "oslo").train_examples == 72
+    assert [event.sentence() for event in read_refusals(tmp_path / "run" / "nodes.jsonl")] == [
+        "Node 99 was refused for client 1: node 101 answers for it."
+    ]
 
 
 def test_a_key_answers_for_its_own_clients_only(tmp_path, sites):
