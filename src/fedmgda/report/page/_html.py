@@ -70,7 +70,7 @@ def json_script(name: str, value: Any) -> Markup:
     r"""Return data for the page's script, in which nothing can end the element or a line.
 
     >>> json_script("d", ["</script>"])
-    '<script type="application/json" id="d">["\\\\u003c/script\\\\u003e"]</script>'
+    '<script type="application/json" id="d">["\\u003c/script\\u003e"]</script>'
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":

@@ -108,8 +108,8 @@ def _rounds(context: Context) -> Section | LeftOut:
     worst = "5th" if context.measure == "accuracy" else "95th"
     lead = (
         (
-            f"Test {context.measure} of honest users after the evaluated rounds. The worst 5 % is the "
-            f"{worst} percentile over users; a band goes from the lowest to the highest seed."
+            f"Test {context.measure} of honest users after the evaluated rounds. The worst 5 % is "
+            f"the {worst} percentile over users; a band goes from the lowest to the highest seed."
         ),
     )
     return Section(
