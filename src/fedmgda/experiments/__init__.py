@@ -26,6 +26,7 @@ from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
+from fedmgda.experiments._keys import SpecKey, SpecTable, spec_keys, spec_tables
 from fedmgda.experiments._labels import distinct_names, without_twins
 from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes
 from fedmgda.experiments._parse import parse
@@ -106,6 +107,8 @@ __all__ = [
     "Scores",
     "Settled",
     "Spec",
+    "SpecKey",
+    "SpecTable",
     "Stalls",
     "Summary",
     "TimingRow",
@@ -152,6 +155,8 @@ __all__ = [
     "run_folders",
     "settle",
     "settle_elsewhere",
+    "spec_keys",
+    "spec_tables",
     "to_json",
     "to_table",
     "to_toml",
