@@ -25,6 +25,7 @@ from fedmgda.cli._options import NoCode, Overrides, SpecPath  # noqa: TC001 (rea
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
+from fedmgda.cli._report import report
 from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._run_compare import chosen_seeds, run_compared
 from fedmgda.cli._screen import print_screen
@@ -76,6 +77,7 @@ app.command(
     rich_help_panel=PAPER,
 )(reproduce)
 app.command(short_help="Ask who is better off, client by client.", rich_help_panel=LOOK)(compare)
+app.command(short_help="Look at runs: one page, no network.", rich_help_panel=LOOK)(report)
 app.command(short_help="Prove a run: compute again what it claims.", rich_help_panel=LOOK)(verify)
 app.command(rich_help_panel=LOOK)(explain)
 
