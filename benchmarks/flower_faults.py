@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda.flower._environment import keep_quiet, quiet_environment
+from fedmgda.flower.deployment._environment import keep_quiet, quiet_environment
 
 if TYPE_CHECKING:
     from collections.abc import Callable
