@@ -61,9 +61,11 @@ coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of 
 	$(PYTEST) $(DEPLOYED) --cov --cov-append --cov-report=json:build/coverage.json
 	$(BIN)/python scripts/coverage_by_package.py build/coverage.json
 
-docs: $(VENV)/.dev  ## run the examples in docstrings and check the links in the documents
+docs: $(VENV)/.dev  ## run the examples in docstrings, check the links in the documents, build the site
 	$(PYTEST) $(SHARED) src
 	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md CHANGELOG.md docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
+	@echo "The site is build/site/index.html."
 
 dist: $(VENV)/.dev  ## build wheel and sdist, and try the core of the wheel alone in a new environment
 	rm -rf dist
@@ -88,5 +90,5 @@ $(VENV)/.run: $(VENV)/.pip pyproject.toml
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.run
-	@$(PIP) --no-build-isolation --editable '.[all,flower]' --group test --group check
+	@$(PIP) --no-build-isolation --editable '.[all,flower]' --group test --group check --group docs
 	@touch $@

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda.experiments import toml_value
-from fedmgda.flower._deployment import CONNECTION, Deployment
-from fedmgda.flower._environment import keep_quiet, quiet_environment
+from fedmgda.flower.deployment._deployment import CONNECTION, Deployment
+from fedmgda.flower.deployment._environment import keep_quiet, quiet_environment
 from flower_faulty import NODES, TIMEOUT
 
 if TYPE_CHECKING:

@@ -346,7 +346,7 @@ WEIGHTS = "Flower's FedAvg weighs them by their examples"
     [
         ("README.md", "`fedmgda run` trains a whole federation on one machine"),
         ("README.md", f"`fedavg` weighs clients alike, as the paper does; {WEIGHTS}"),
-        ("docs/runs.md", '`rule.loss_scale = "batch-sum"` multiplies it by the number of batches'),
+        ("docs/keys.md", '`rule.loss_scale = "batch-sum"` multiplies it by the number of batches'),
     ],
 )
 def test_the_documents_say_what_a_reader_would_guess_wrongly(document, sentence):

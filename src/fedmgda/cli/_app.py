@@ -15,13 +15,17 @@ from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._exit_codes import NOT_LEARNED
+from fedmgda.cli._explain import explain
 from fedmgda.cli._flower import flower_app
+from fedmgda.cli._grouped_help import DATA, LOOK, OWN, PAPER, RUN, GroupedHelp
 from fedmgda.cli._header import header
 from fedmgda.cli._init import init
-from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
+from fedmgda.cli._options import NoCode, Overrides, SpecPath  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
+from fedmgda.cli._report import report
 from fedmgda.cli._reproduce import reproduce
 from fedmgda.cli._run_compare import chosen_seeds, run_compared
 from fedmgda.cli._screen import print_screen
@@ -49,10 +53,9 @@ from fedmgda.experiments import (
 
 __all__ = ["run_app"]
 
-_NOT_LEARNED = 9  # the exit code of --strict
-
 app = typer.Typer(
     name="fedmgda",
+    cls=GroupedHelp,
     help="Federated learning that looks after every participating user.",
     no_args_is_help=True,
     rich_markup_mode="rich",
@@ -60,21 +63,24 @@ app = typer.Typer(
 )
 
 data_app.command()(plot)
-app.add_typer(data_app, name="data")
-app.add_typer(flower_app, name="flower")
-app.command()(init)
-app.command()(predict)
-app.command()(reproduce)
-app.command()(compare)
-app.command()(verify)
+app.add_typer(data_app, name="data", rich_help_panel=DATA)
+app.add_typer(
+    flower_app,
+    name="flower",
+    short_help="Run a spec on Flower, on this machine or on many.",
+    rich_help_panel=DATA,
+)
+app.command(rich_help_panel=OWN)(init)
+app.command(short_help="Use a trained model on new rows.", rich_help_panel=OWN)(predict)
+app.command(
+    short_help="Run a table or figure of the paper and compare; `list` shows them.",
+    rich_help_panel=PAPER,
+)(reproduce)
+app.command(short_help="Ask who is better off, client by client.", rich_help_panel=LOOK)(compare)
+app.command(short_help="Look at runs: one page, no network.", rich_help_panel=LOOK)(report)
+app.command(short_help="Prove a run: compute again what it claims.", rich_help_panel=LOOK)(verify)
+app.command(rich_help_panel=LOOK)(explain)
 
-SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
-    ),
-]
 Strict = Annotated[
     bool, typer.Option("--strict", help="End with code 9 unless the run is shown to have learned.")
 ]
@@ -117,7 +123,7 @@ def about(
         raise typer.Exit
 
 
-@app.command()
+@app.command(rich_help_panel=RUN)
 def run(  # noqa: PLR0913, PLR0917 (one for each option)
     spec_path: SpecPath,
     folder: Annotated[
@@ -150,7 +156,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         good = run_compared(
             path, table, chosen, no_code=no_code, show_spec=show_spec, as_json=as_json
         )
-        raise typer.Exit(_NOT_LEARNED if strict and not good else 0)
+        raise typer.Exit(NOT_LEARNED if strict and not good else 0)
     if seeds is not None:
         raise SpecError("--seeds goes with --compare; for anything else, use fedmgda sweep.")
     spec = resolve(parse(Spec, table))
@@ -170,7 +176,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     _carry_on(created, settled, as_json=as_json, strict=strict)
 
 
-@app.command()
+@app.command(rich_help_panel=RUN)
 def resume(
     folder: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
     no_code: NoCode = False,
@@ -183,7 +189,7 @@ def resume(
     _carry_on(RunFolder.open(folder), as_json=as_json, strict=strict)
 
 
-@app.command()
+@app.command(short_help="Train every combination of rules, attacks, seeds.", rich_help_panel=RUN)
 def sweep(
     spec_path: SpecPath,
     folder: Annotated[
@@ -210,7 +216,7 @@ def sweep(
     leave_if_failed(collection, states)
 
 
-@app.command()
+@app.command(short_help="See it work, offline, in under a minute.", rich_help_panel=RUN)
 def demo(
     folder: Annotated[Path, typer.Option("--out", "-o", help="The folder.")] = Path("runs/demo"),
     jobs: Jobs = 2,
@@ -239,4 +245,4 @@ def _carry_on(
     else:
         print_screen(finished)
     if strict and not finished.verdict.good:
-        raise typer.Exit(_NOT_LEARNED)
+        raise typer.Exit(NOT_LEARNED)

@@ -166,7 +166,7 @@ def _text(
 ) -> str:
     spec = settled.spec
     lines = [_comment(dict(facts)["file"])]
-    lines.append("# Every key not given here has a default: docs/runs.md.")
+    lines.append("# Every key not given here has a default; what it means: fedmgda explain KEY.")
     lines += [f"# rounds = {spec.rounds}", "", *data]
     lines += ["", "[clients]", f"# per_round = {spec.clients.per_round}  # who takes part"]
     lines.append(f"# client_lr = {spec.clients.client_lr}  # what the data tells for seed 0")

@@ -142,7 +142,11 @@ def _text(
     facts: Sequence[tuple[str, str]],
 ) -> str:
     lines = [f"# {_printable(dict(facts)['file'])}. Every node reads its own file by this spec."]
-    lines += ["# Every key not given here has a default: docs/runs.md.", "", "[data]"]
+    lines += [
+        "# Every key not given here has a default; what it means: fedmgda explain KEY.",
+        "",
+        "[data]",
+    ]
     lines += [f"{key} = {toml_value(value)}" for key, value in data.items()]
     if "client" not in data:
         lines.append("# Each file is one client; its name is that of the client.")

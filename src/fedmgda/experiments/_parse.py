@@ -13,10 +13,11 @@ from fedmgda._errors import SpecError
 from fedmgda._text import did_you_mean, nearest_names
 from fedmgda.values import Annealed
 
-__all__ = ["parse", "suggest"]
+__all__ = ["describe", "parse", "suggest"]
 
 T = TypeVar("T")
 
+_FITS = {"low": ge, "high": le, "above": gt, "below": lt}
 _SHOWN = 60  # characters of a bad value that a message repeats
 
 
@@ -48,6 +49,28 @@ def _hints(kind: Any) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
+def describe(hint: Any, about: Field[Any]) -> str:
+    """Say what a key may be, its range included.
+
+    Args:
+        hint: The type of the key.
+        about: Its field.
+    """
+    entry, names = about.metadata.get("entry"), about.metadata.get("names")
+    if entry and not names:
+        return "your own, package.module:name"
+    limits = _limits(about)
+    text = _describe(_options(hint, about))
+    if limits:
+        text += f"; must {_describe_range(limits)}"
+    return f"{text}; or your own, package.module:name" if entry else text
+
+
+def _options(hint: Any, about: Field[Any]) -> list[Any]:
+    names = about.metadata.get("names")
+    return [Literal.__getitem__(names)] if names else _alternatives(hint)
+
+
 def suggest(word: str, names: list[str], where: str = "") -> str:
     """End a sentence with the nearest valid name, or with all of them."""
     near = [f"{where}.{name}" if where else name for name in nearest_names(word, names)]
@@ -59,8 +82,7 @@ def _value(hint: Any, value: Any, path: str, about: Field[Any]) -> Any:
         if not isinstance(value, dict):
             raise SpecError(f"{path} must be a table of keys, got {_shown(value)}.")
         return parse(hint, value, path)  # type: ignore[arg-type]  # is_dataclass says it is a type
-    names = about.metadata.get("names")
-    options = [Literal.__getitem__(names)] if names else _alternatives(hint)
+    options = _options(hint, about)
     if about.metadata.get("entry") and isinstance(value, str) and is_entry(value):
         return value
     for option in options:
@@ -147,10 +169,13 @@ def _check_range(value: Any, path: str, about: Field[Any]) -> None:
         return
     if isinstance(value, str | bool | dict):
         return
-    fits = {"low": ge, "high": le, "above": gt, "below": lt}
-    limits = {name: about.metadata[name] for name in fits if about.metadata.get(name) is not None}
-    if not all(fits[name](value, limit) for name, limit in limits.items()):
+    limits = _limits(about)
+    if not all(_FITS[name](value, limit) for name, limit in limits.items()):
         raise SpecError(f"{path} must {_describe_range(limits)}, got {value}.")
+
+
+def _limits(about: Field[Any]) -> dict[str, float]:
+    return {name: about.metadata[name] for name in _FITS if about.metadata.get(name) is not None}
 
 
 def _describe_range(limits: dict[str, float]) -> str:

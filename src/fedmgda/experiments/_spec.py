@@ -6,16 +6,12 @@ A default of None means "what the rule, the data or `compat` says"; `resolve` fi
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, final
+from typing import Literal, final
 
-from fedmgda.attacks import ATTACKS
-from fedmgda.data import DATASETS, PARTITIONS, GivenSchema
-from fedmgda.models import MODELS
-from fedmgda.rules import PRESETS
-from fedmgda.values import Annealed
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from fedmgda.experiments._spec_data import DataSpec, ModelSpec
+from fedmgda.experiments._spec_key import key
+from fedmgda.experiments._spec_rounds import ClientsSpec, ConstraintSpec, RuleSpec
+from fedmgda.experiments._spec_server import AttackSpec, ProtectSpec, ServerSpec
 
 __all__ = [
     "AttackSpec",
@@ -33,180 +29,57 @@ __all__ = [
 ]
 
 
-def _number(
-    default: float | None,
-    *,
-    low: float | None = None,
-    high: float | None = None,
-    above: float | None = None,
-    below: float | None = None,
-) -> Any:
-    """Declare a number and its range: [low or (above to high] or below)."""
-    limits = {"low": low, "high": high, "above": above, "below": below}
-    return field(default=default, metadata=limits)
-
-
-def _one_of(names: Iterable[str], default: str | None = None, *, entry: bool = False) -> Any:
-    """Declare a name of a table, or (if `entry`) something of the user's own by its module."""
-    return field(default=default, metadata={"names": tuple(names), "entry": entry})
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DataSpec:
-    """Which data, and who holds it; which keys apply depends on the name and the partition."""
-
-    name: str | None = _one_of(DATASETS, entry=True)
-    path: str | None = None
-    client: str | None = None
-    target: str | None = None
-    features: tuple[str, ...] | None = None
-    ignore: tuple[str, ...] | None = None
-    encoding: Literal["plain", "guarded"] | None = None
-    min_rows: int | None = _number(None, low=3)
-    task: Literal["classification", "regression"] | None = None
-    partition: str | None = _one_of(PARTITIONS)
-    num_clients: int | None = _number(None, low=1)
-    shards_per_client: int | None = _number(None, low=1)
-    classes_per_client: int | None = _number(None, low=1)
-    alpha: float | None = _number(None, low=0.0)
-    beta: float | None = _number(None, low=0.0)
-    min_size: int | None = _number(None, low=3)
-    index_shift: int | None = _number(None, low=0, high=1)
-    local_split: Literal["shuffled", "tail", "temporal", "random"] | None = None
-    options: dict[str, Any] | None = None
-    schema: GivenSchema | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSpec:
-    """Which model; by default the one that belongs to the data."""
-
-    name: str | None = _one_of(MODELS, entry=True)
-    hidden: tuple[int, ...] | None = _number(None, low=1, high=1_000_000)
-    dropout: bool | None = None
-    options: dict[str, Any] | None = None
-    init: str | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClientsSpec:
-    """Who takes part, and what a client does with the model it receives."""
-
-    participation: float | None = _number(None, above=0.0, high=1.0)
-    per_round: int | None = _number(None, low=1)
-    local_epochs: int = _number(1, low=1)
-    batch_size: int | Literal["full"] = _number(10, low=1)
-    client_lr: float | Literal["auto"] | Annealed | None = _number(None, above=0.0)
-    momentum: float | None = _number(None, low=0.0, below=1.0)
-    mu: float | None = _number(None, low=0.0)
-    prox_convention: Literal["half", "full"] | None = None
-    reported_loss: Literal["before", "during"] | None = None
-    path: Literal["auto", "torch", "compiled"] = "auto"
-    only: tuple[str, ...] | tuple[int, ...] | None = None
-    class_weights: Literal["balanced"] | dict[str, Any] | None = None
-    loss: str | None = _one_of((), entry=True)
-    optimizer: str | None = _one_of((), entry=True)
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConstraintSpec:
-    """A preference over λ: the weights of some clients, with coefficients or without, bounded."""
-
-    clients: tuple[str, ...] | tuple[int, ...] | dict[str, Any]
-    at_most: float | None = None
-    at_least: float | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleSpec:
-    """How updates are combined; the options beside the name belong to some rules only."""
-
-    name: str = _one_of(PRESETS, "fedmgda+", entry=True)
-    epsilon: float | Annealed | None = _number(None, low=0.0, high=1.0)
-    center: Literal["uniform", "examples"] | tuple[float, ...] | dict[str, Any] | None = _number(
-        None, above=0.0
-    )
-    zero_update: Literal["drop", "stall", "error"] | None = None
-    q: float | None = _number(None, low=0.0)
-    lipschitz: float | Literal["1/eta"] | None = _number(None, above=0.0)
-    loss_scale: Literal["mean", "batch-sum", "sum"] | None = None
-    gamma_w: float | None = _number(None, above=0.0)
-    gamma_lambda: float | None = _number(None, low=0.0)
-    average_iterates: bool | None = None
-    constraints: tuple[ConstraintSpec, ...] | None = None
-    options: dict[str, Any] | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtectSpec:
-    """How steps are protected, so that no participant ends a round with a higher loss.
-
-    `allow` participants may; κ is `margin`; a step is halved up to `trials` - 1 times; `patience`
-    held rounds in a row end the run.
-    """
-
-    allow: int = _number(0, low=0)
-    margin: float = _number(0.9, low=0.0, high=1.0)
-    trials: int = _number(12, low=1, high=64)
-    patience: int = _number(20, low=1)
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServerSpec:
-    """The server's step: lr decayed over the rounds, 2 / (c (t + 2)), or the median norm.
-
-    `protect = true` is a table of protection's defaults, and false is none.
-    """
-
-    lr: float = _number(1.0, above=0.0)
-    decay: float = _number(1.0, low=0.0)
-    schedule: Literal["decay", "harmonic", "median-norm"] | None = None
-    curvature: float | None = _number(None, above=0.0)
-    protect: bool | ProtectSpec | None = None
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AttackSpec:
-    """Who is malicious, and how; always-on attackers take part in every round."""
-
-    name: str = _one_of(("none", *ATTACKS), "none", entry=True)
-    clients: tuple[str, ...] | tuple[int, ...] | None = None
-    factor: float | None = _number(None)
-    bias: float | None = _number(None)
-    always_on: bool | None = None
-    options: dict[str, Any] | None = None
-
-
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationSpec:
-    """What is measured, and when: after rounds `offset`, `offset` + `every`, ..., and the last.
+    """What is measured, and when; test rows are never selected by."""
 
-    Who improved is measured in every `improved_every`-th round: two more passes over the training
-    data of all participants. Where `select` says so, the model that is kept is the one with the
-    best validation score, and `patience` ends a run that finds no better one. What is measured of
-    the trained model beside loss and accuracy is `metrics`: "auto" is what goes with the task, and
-    the first is the one whose fairness is told.
-    """
-
-    every: int = _number(10, low=1)
-    offset: int | None = _number(None, low=0)
-    last: bool | None = None
-    improved: bool = True
-    improved_every: int = _number(1, low=1)
-    pareto: bool = False
-    select: Literal["loss", "accuracy", "last"] | None = None
-    patience: int | None = _number(None, low=1)
-    global_test: bool | None = None
-    metrics: Literal["auto"] | tuple[str, ...] | None = None
+    every: int = key(10, "Rounds between evaluations of all users.", low=1)
+    offset: int | None = key(
+        None,
+        "Evaluate after rounds offset, offset + every, ...",
+        unset="by `compat`: 0, or 1",
+        low=0,
+    )
+    last: bool | None = key(
+        None, "Evaluate after the last round too.", unset="by `compat`: true, or false"
+    )
+    improved: bool = key(
+        True,
+        "Measure each participant's loss before and after the round: two more passes over the "
+        "training data of all participants.",
+    )
+    improved_every: int = key(1, "In every so many rounds.", low=1)
+    pareto: bool = key(False, "Measure min ‖Jλ‖ over the full gradients of all users.")
+    select: Literal["loss", "accuracy", "last"] | None = key(
+        None,
+        '`"loss"` or `"accuracy"`: keep the model with the best validation score instead of the '
+        'last one, which `"last"` keeps.',
+        unset='`"last"`; `"loss"` for tables',
+        see="runs.md#the-model-that-is-kept",
+    )
+    patience: int | None = key(
+        None,
+        "End the run after so many evaluations in a row without a better validation score; needs "
+        "`evaluation.select`.",
+        low=1,
+    )
+    global_test: bool | None = key(
+        None,
+        "Evaluate the model also on the official test set of `fashion-mnist`, `mnist` or "
+        "`cifar10`, 10,000 images that no client holds and nothing is trained on or selected by: "
+        "`global_accuracy` and `global_loss` in `evaluations.jsonl` and `summary.json`.",
+        unset="false",
+    )
+    metrics: Literal["auto"] | tuple[str, ...] | None = key(
+        None,
+        "What is measured of the trained model beside loss and accuracy: a list of names, of which "
+        'the first is the one whose fairness over clients is told. `"auto"` is those that go with '
+        "the task; with `data.schema` there are none by default, for they take what the model says "
+        "of single rows.",
+        unset='`"auto"` for tables',
+        see="compare.md#metrics",
+    )
 
     @property
     def measure(self) -> Literal["loss", "accuracy"] | None:
@@ -228,13 +101,19 @@ class EvaluationSpec:
 class RecordsSpec:
     """What is written down beside the results; no key here changes one.
 
-    Gram matrices tell how alike clients are, and predictions what their examples are: both are
-    written unless `data.schema` says that files stay where they are. What an old spec does not
-    say is kept, as it was.
+    What an old spec does not say is kept, as it was.
     """
 
-    gram: bool | None = None
-    predictions: bool | None = None
+    gram: bool | None = key(
+        None,
+        "Keep the Gram matrices of the rounds; they tell how alike clients are.",
+        unset="true, with `data.schema` false",
+    )
+    predictions: bool | None = key(
+        None,
+        "Keep what the trained model says of every test example.",
+        unset="true, with `data.schema` false",
+    )
 
     @property
     def keeps_gram(self) -> bool:
@@ -252,11 +131,26 @@ class RecordsSpec:
 class EngineSpec:
     """How the work is done; no key here changes a result, but for the rounding of a GPU."""
 
-    workers: int = _number(1, low=1, high=1024)
-    client_timeout: float = _number(600.0, above=0.0, high=1e7)
-    checkpoint_seconds: float = _number(1.0, low=0.0)
-    max_failed_rounds: int = _number(5, low=1)
-    device: Literal["cpu", "cuda"] = "cpu"
+    workers: int = key(
+        1,
+        "Processes (or, for small networks, threads) that train; changes no result.",
+        low=1,
+        high=1024,
+    )
+    client_timeout: float = key(
+        600.0,
+        "Seconds before a client is given up, with `workers` >= 2; a single worker is this process "
+        "and cannot be ended. On Flower: seconds an exchange may take.",
+        above=0.0,
+        high=1e7,
+    )
+    checkpoint_seconds: float = key(
+        1.0, "At most this much work, or one round, is lost to a crash.", low=0.0
+    )
+    max_failed_rounds: int = key(
+        5, "Rounds in a row without a usable update that end the run, with code 6.", low=1
+    )
+    device: Literal["cpu", "cuda"] = key("cpu", '`"cuda"` may round differently.')
 
 
 @final
@@ -264,10 +158,23 @@ class EngineSpec:
 class Spec:
     """A whole run."""
 
-    seed: int = _number(0, low=0)
-    rounds: int = _number(150, low=1)
-    compat: Literal["paper", "released-code"] = "paper"
-    baseline: Literal["alone", "pooled"] | None = None
+    seed: int = key(0, "Every random choice is a function of it.", low=0)
+    rounds: int = key(150, "How many rounds.", low=1)
+    compat: Literal["paper", "released-code"] = key(
+        "paper",
+        '`"released-code"` switches on what the authors\' code does differently: momentum 0.5, '
+        "proximal term without ½, unshuffled local splits, 3 shards of 200 for Fashion-MNIST, the "
+        "index shift of Adult, random windows for Shakespeare, AFL's loss while training, "
+        "evaluation after rounds 1, 11, ... with the last of those as the result.",
+        see="specification.md#9-what-was-decided",
+    )
+    baseline: Literal["alone", "pooled"] | None = key(
+        None,
+        '`"alone"`: every client trains by itself; `"pooled"`: one client that holds all training '
+        "rows trains. What the federation is held against, with its budget. The rule, the server's "
+        "step and the attack do not apply then, and are set to plain averaging with step 1.",
+        see="compare.md#baselines",
+    )
     data: DataSpec = field(default_factory=DataSpec)
     model: ModelSpec = field(default_factory=ModelSpec)
     clients: ClientsSpec = field(default_factory=ClientsSpec)

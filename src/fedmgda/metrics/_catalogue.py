@@ -24,6 +24,8 @@ class Metric:
     Attributes:
         name: In specs, files and options.
         label: For people.
+        meaning: What it is, with code in backticks.
+        undefined: Of which rows it is not defined.
         task: What it measures.
         larger_is_better: Which way is up.
         percent: Whether it is shown in percent.
@@ -33,6 +35,8 @@ class Metric:
 
     name: str
     label: str
+    meaning: str
+    undefined: str
     task: Literal["classification", "regression"]
     of: Callable[[Answers], Vector]
     larger_is_better: bool = True
@@ -46,6 +50,8 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="accuracy",
             label="accuracy",
+            meaning="share of rows whose class is the one given",
+            undefined="no row",
             task="classification",
             of=_of_classes.accuracy,
             percent=True,
@@ -53,6 +59,8 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="balanced_accuracy",
             label="balanced accuracy",
+            meaning="mean, over the classes that occur, of the share of their rows found",
+            undefined="no row",
             task="classification",
             of=_of_classes.balanced_accuracy,
             percent=True,
@@ -60,14 +68,34 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="auc",
             label="AUC",
+            meaning=(
+                "how often a row of the positive class scores above one of the other; of "
+                "several classes the mean over those that occur, each against all others"
+            ),
+            undefined="one class only; more than 32 classes, of which probabilities are not kept",
             task="classification",
             of=_of_classes.auc,
             needs_probabilities=True,
         ),
-        Metric(name="f1", label="F1", task="classification", of=_of_classes.f1),
+        Metric(
+            name="f1",
+            label="F1",
+            meaning=(
+                "2 TP / (2 TP + FP + FN) of the positive class; of several classes the mean "
+                "over those that occur or are given"
+            ),
+            undefined="the class neither occurs nor is given",
+            task="classification",
+            of=_of_classes.f1,
+        ),
         Metric(
             name="recall",
             label="recall",
+            meaning=(
+                "share of the rows of the positive class that were found; of several classes "
+                "it is `balanced_accuracy`"
+            ),
+            undefined="no such row",
             task="classification",
             of=_of_classes.recall,
             percent=True,
@@ -75,6 +103,8 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="log_loss",
             label="log loss",
+            meaning="mean cross-entropy",
+            undefined="no row",
             task="classification",
             of=_of_classes.log_loss,
             larger_is_better=False,
@@ -82,6 +112,12 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="brier",
             label="Brier score",
+            meaning=(
+                "mean squared distance of the probabilities from the truth: of two classes "
+                "that of the positive one, in [0, 1]; of several the sum over classes, in [0, "
+                "2]"
+            ),
+            undefined="no row; more than 32 classes",
             task="classification",
             of=_of_classes.brier,
             larger_is_better=False,
@@ -90,14 +126,29 @@ METRICS: Mapping[str, Metric] = {
         Metric(
             name="rmse",
             label="RMSE",
+            meaning="root of the mean squared error, in the units of the target",
+            undefined="no row",
             task="regression",
             of=_of_values.rmse,
             larger_is_better=False,
         ),
         Metric(
-            name="mae", label="MAE", task="regression", of=_of_values.mae, larger_is_better=False
+            name="mae",
+            label="MAE",
+            meaning="mean absolute error, in the units of the target",
+            undefined="no row",
+            task="regression",
+            of=_of_values.mae,
+            larger_is_better=False,
         ),
-        Metric(name="r2", label="R²", task="regression", of=_of_values.r2),
+        Metric(
+            name="r2",
+            label="R²",
+            meaning="1 minus the squared error over that of the mean of the same rows",
+            undefined="fewer than two rows, or all targets equal",
+            task="regression",
+            of=_of_values.r2,
+        ),
     )
 }
 """The metrics by name; the first of a task is what its users ask for first."""

@@ -10,6 +10,7 @@ import pytest
 
 from fedmgda._errors import SpecError
 from fedmgda.data import DATASETS, PARTITIONS, Examples, FederatedData, find_dataset
+from fedmgda.experiments import spec_keys
 from unit.data._laws import assert_complete_and_disjoint
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -128,21 +129,15 @@ def test_the_document_pins_what_the_records_pin():
     assert digests == set(re.findall(r"sha256 `([0-9a-f]{64})`", text))
 
 
-def test_the_document_of_specs_names_every_data_set_partition_and_setting():
-    rows = {
-        key.strip("` "): (default, meaning)
-        for keys, default, meaning in rows_of("runs.md", "The spec")
-        for key in keys.split(",")
-    }
-    words = set(re.findall(r"`([a-z0-9-]+)`", rows["data.name"][1]))
-    assert words == set(DATASETS)
-    assert set(re.findall(r'`"([^`"]+)"`', rows["data.partition"][1])) == set(PARTITIONS)
+def test_the_keys_of_a_spec_name_every_data_set_partition_and_setting():
+    keys = spec_keys()
+    assert keys["data.name"].names == tuple(DATASETS)
+    assert keys["data.partition"].names == tuple(PARTITIONS)
     settings = [record.settings for record in (*DATASETS.values(), *PARTITIONS.values())]
     for key in {key for each in settings for key in each}:
-        assert f"data.{key}" in rows
+        assert f"data.{key}" in keys
     for partition in PARTITIONS.values():
-        for key, value in partition.settings.items():
-            default, meaning = rows[f"data.{key}"]
-            if key != "num_clients":  # which every data set has for itself
-                assert str(value) in default
-                assert f"`{partition.name}`" in meaning
+        for name, value in partition.settings.items():
+            if name != "num_clients":  # which every data set has for itself
+                assert str(value) in keys[f"data.{name}"].default
+                assert f"`{partition.name}`" in keys[f"data.{name}"].meaning

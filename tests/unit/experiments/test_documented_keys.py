@@ -1,17 +1,17 @@
-"""The table of keys in docs/runs.md, and the chart of layers, are what the code says."""
+"""Every key of a spec has a meaning, and tables in documents are what the code says."""
 
 import re
 import tomllib
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import get_type_hints
+from typing import get_args, get_type_hints
 
 import pytest
 
 from fedmgda.attacks import ATTACKS
-from fedmgda.experiments import Spec
+from fedmgda.experiments import Spec, spec_keys
 from fedmgda.experiments._protection import ProtectionSummary
-from fedmgda.experiments._spec import ProtectSpec
+from fedmgda.experiments._spec import ClientsSpec, ProtectSpec
 from fedmgda.federation import Protected
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
@@ -20,47 +20,68 @@ ROOT = Path(__file__).parents[3]
 
 
 def keys_of(kind, where=""):
-    """Yield every key of a spec with its default."""
+    """Yield every key of a spec, whatever says what it means."""
     hints = get_type_hints(kind)
     for f in fields(kind):
-        if is_dataclass(hints[f.name]):
-            yield from keys_of(hints[f.name], f"{where}{f.name}.")
-        else:
-            yield f"{where}{f.name}", f.default
+        inner = [hint for hint in (hints[f.name], *get_args(hints[f.name])) if is_dataclass(hint)]
+        tables = [hint for hint in inner if hint.__module__.startswith("fedmgda.experiments")]
+        if hints[f.name] not in tables:
+            yield f"{where}{f.name}"
+        for table in tables:
+            yield from keys_of(table, f"{where}{f.name}.")
 
 
-def documented():
-    """Return for every key of the table its default and its meaning."""
-    text = (ROOT / "docs" / "runs.md").read_text()
-    table = text[text.index("| key | default |") : text.index("\n\nPaths are relative")]
-    rows = {}
-    for line in table.splitlines()[2:]:
-        key, default, meaning = (cell.strip() for cell in line.strip("|").split("|", 2))
-        names = re.findall(r"`([\w.]+)`", key)
-        defaults = default.split(", ") if len(names) > 1 and ", " in default else [default]
-        for name, value in zip(names, defaults * len(names), strict=False):
-            rows[name] = (value, meaning)
-    return rows
+def test_every_key_says_what_it_means():
+    assert set(keys_of(Spec)) == set(spec_keys())
+    for key in spec_keys().values():
+        assert key.kind
+        assert key.default
+        assert key.meaning.endswith((".", "..."))
+        assert key.meaning.count("`") % 2 == 0
 
 
-def test_every_key_is_documented_and_no_other():
-    assert set(documented()) == {key for key, _ in keys_of(Spec)}
+CLIENTS = {f.name for f in fields(ClientsSpec)}  # of which q-FedAvg reads two
 
 
-@pytest.mark.parametrize(("key", "default"), list(keys_of(Spec)))
-def test_a_default_that_is_a_value_is_the_documented_one(key, default):
-    if default is None or default is MISSING:
-        return  # what the rule, the data or compat says
-    shown = documented()[key][0].strip("`")
-    assert shown == (f'"{default}"' if isinstance(default, str) else str(default).lower())
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_default_of_an_option_is_that_of_its_rule(name):
+    for option, default in PRESETS[name].options.items():
+        if default == () or option in CLIENTS:
+            continue  # no constraints, which is said as none; and keys of the clients
+        shown = spec_keys()[f"rule.{option}"].default.strip("`")
+        assert shown == (f'"{default}"' if isinstance(default, str) else str(default).lower())
+
+
+def test_the_default_of_a_value_is_that_value():
+    keys = spec_keys()
+    for table in (Spec, *(type(getattr(Spec(), f.name)) for f in fields(Spec))):
+        where = table.__name__.removesuffix("Spec").lower()
+        for f in fields(table) if is_dataclass(table) else ():
+            path = f"{where}.{f.name}" if where else f.name
+            if path in keys and f.default is not None:
+                assert tomllib.loads(f"x = {keys[path].default}") == {"x": f.default}
 
 
 @pytest.mark.parametrize(
-    ("key", "names"), [("rule.name", PRESETS), ("attack.name", ATTACKS), ("model.name", MODELS)]
+    ("key", "names"),
+    [("rule.name", PRESETS), ("attack.name", ATTACKS), ("model.name", MODELS)],
 )
-def test_every_name_is_in_the_row_of_its_key(key, names):
-    meaning = documented()[key][1].replace('"', "`")
-    assert [name for name in names if f"`{name}`" not in meaning] == []
+def test_every_name_is_among_those_of_its_key(key, names):
+    assert set(names) <= set(spec_keys()[key].names)
+    assert all(repr(name) in spec_keys()[key].kind for name in names)
+
+
+def test_pages_that_keys_name_exist_and_have_the_heading():
+    for key in spec_keys().values():
+        if key.see:
+            page, _, anchor = key.see.partition("#")
+            text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+            assert not anchor or anchor in anchors(text), key.path
+
+
+def anchors(text):
+    titles = re.findall(r"^#+\s+(.+?)\s*$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 def test_every_rule_is_in_the_table_of_algorithms():

@@ -1,0 +1,102 @@
+"""The documentation site: `make docs` builds it from this folder, and warnings are errors.
+
+Every page is Markdown that can also be read in the repository as it is. Nothing on the site is
+fetched from elsewhere: formulas are MathML, search and style are local files.
+"""
+
+from __future__ import annotations
+
+import re
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from latex2mathml.converter import convert
+
+if TYPE_CHECKING:
+    from docutils import nodes
+    from sphinx.application import Sphinx
+
+project = "fedmgda"
+author = "the authors of fedmgda"
+version = release = installed_version("fedmgda")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 4
+myst_dmath_allow_space = False
+exclude_patterns = ["pictures"]
+suppress_warnings = ["myst.header"]  # the sections of a study's page begin where it likes
+html_theme = "furo"
+html_title = "fedmgda"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_show_copyright = False
+html_math_renderer = "mathml"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # signatures have them
+napoleon_numpy_docstring = False
+nitpicky = False
+
+ROOT = Path(__file__).parents[1]
+LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")
+
+
+def link_outside(app: Sphinx, name: str, source: list[str]) -> None:
+    """Let links that leave docs/ lead somewhere on the site too.
+
+    In the repository they lead to files. Here a file becomes a download, the README the front page,
+    and a folder its name.
+    """
+    folder = (Path(app.srcdir) / name).parent
+
+    def replaced(match: re.Match[str]) -> str:
+        image, text, target, anchor = match.groups()
+        goal = (folder / target).resolve()
+        if image or goal.is_relative_to(app.srcdir):
+            return match[0]
+        if goal == ROOT / "README.md":
+            return f"[{text}]({'../' * name.count('/')}index.md)"
+        if goal.is_dir() or anchor:
+            return f"{text} (`{goal.relative_to(ROOT)}`)"
+        return f"{{download}}`{text.replace('`', '')} <{target}>`"
+
+    parts = re.split(r"(^```.*?^```$)", source[0], flags=re.DOTALL | re.MULTILINE)
+    source[0] = "".join(
+        part if part.startswith("```") else LINK.sub(replaced, part) for part in parts
+    )
+
+
+def as_rst(
+    _app: Sphinx, _what: str, _name: str, _obj: object, _options: Any, lines: list[str]
+) -> None:
+    """Turn a docstring of ours into what autodoc reads: `code` as code, and no other marks."""
+    example = False
+    for number, line in enumerate(lines):
+        example = line.lstrip().startswith(">>>") or (example and bool(line.strip()))
+        if not example:
+            parts = re.split(r"(`[^`]+`)", line)
+            lines[number] = "".join(
+                f"`{part}`" if part.startswith("`") else re.sub(r"([*|]|_(?=\W|$))", r"\\\1", part)
+                for part in parts
+            )
+
+
+def visit_math(self: Any, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which every browser draws without a script."""
+    display = "block" if node.tagname == "math_block" else "inline"
+    self.body.append(convert(node.astext(), display=display))
+    raise _skip()
+
+
+def _skip() -> Exception:
+    from docutils.nodes import SkipNode  # noqa: PLC0415
+
+    return SkipNode()
+
+
+def setup(app: Sphinx) -> None:
+    """Tell Sphinx of the above."""
+    app.connect("source-read", link_outside)
+    app.connect("autodoc-process-docstring", as_rst, priority=100)
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
