@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("torch", "sklearn", "scipy", "numba", "matplotlib", "pyarrow")
+HEAVY = ("torch", "sklearn", "scipy", "numba", "matplotlib", "pyarrow", "vl_convert", "altair")
 COMMAND = """
 import sys
 sys.argv = ["fedmgda", *{arguments!r}]
@@ -34,7 +34,7 @@ def test_what_only_prints_loads_nothing_large(arguments, tmp_path):
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        ("fedmgda re", {"resume", "reproduce"}),
+        ("fedmgda re", {"resume", "report", "reproduce"}),
         ("fedmgda reproduce fmnist-e", {"fmnist-exact", "fmnist-epsilon"}),
         ("fedmgda data fetch cif", {"cifar10"}),
     ],

@@ -8,6 +8,7 @@ from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._code import refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
+from fedmgda.experiments._compared import comparison_order
 from fedmgda.experiments._comparison import (
     Against,
     ClientGain,
@@ -26,6 +27,7 @@ from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_sc
 from fedmgda.experiments._jobs import JobState
 from fedmgda.experiments._json import to_json
 from fedmgda.experiments._keys import SpecKey, SpecTable, spec_keys, spec_tables
+from fedmgda.experiments._labels import distinct_names, without_twins
 from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes
 from fedmgda.experiments._parse import parse
 from fedmgda.experiments._plan_comparison import plan_comparison, refuse_other_runs
@@ -47,7 +49,7 @@ from fedmgda.experiments._rows import (
     TimingRow,
 )
 from fedmgda.experiments._run import Progress, execute
-from fedmgda.experiments._settle import Settled, settle, settle_elsewhere
+from fedmgda.experiments._settle import Settled, settle, settle_elsewhere, settled_like
 from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
@@ -119,7 +121,9 @@ __all__ = [
     "columns_of",
     "compare_runs",
     "comparison_csv",
+    "comparison_order",
     "demo_table",
+    "distinct_names",
     "execute",
     "holds_run",
     "inert_decay",
@@ -151,6 +155,7 @@ __all__ = [
     "run_folders",
     "settle",
     "settle_elsewhere",
+    "settled_like",
     "spec_keys",
     "spec_tables",
     "to_json",
@@ -161,5 +166,6 @@ __all__ = [
     "verify",
     "with_client_ids",
     "with_overrides",
+    "without_twins",
     "worst_clients",
 ]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments._rows import RowPredictions
     from fedmgda.metrics import Answers
 
-__all__ = ["CONSTANT", "Side", "check_same_rows", "constant_side", "open_sides"]
+__all__ = ["CONSTANT", "Side", "check_same_rows", "comparison_order", "constant_side", "open_sides"]
 
 CONSTANT = "constant"
 """What the predictor is called that knows no features."""
@@ -69,7 +69,7 @@ def open_sides(paths: Sequence[Path]) -> tuple[list[Side], tuple[str, ...]]:
     for path in paths:
         inside = run_folders(path) if not (path / "spec.toml").exists() else []
         if inside:
-            found, said = _usable(path, sorted(map(open_run, inside), key=_order))
+            found, said = _usable(path, sorted(map(open_run, inside), key=comparison_order))
             runs += found
             notes += said
         else:
@@ -135,7 +135,8 @@ def constant_side(of: Side) -> Side | None:
     return replace(of, label=CONSTANT, answers=answers)
 
 
-def _order(run: Run) -> tuple[bool, bool, str, int]:
+def comparison_order(run: Run) -> tuple[bool, bool, str, int]:
+    """Order the runs of a folder: those of the federation first, FedMGDA+ before other rules."""
     spec = run.spec
     return spec.baseline is not None, spec.rule.name != "fedmgda+", label(run), spec.seed
 

@@ -1,0 +1,170 @@
+"""Vega-Lite specs as plain values; the page's script gives them their rows, colours and width.
+
+No text of a run ever enters a spec: names are data, never field names and never expressions. Where
+a scale is `RUNS` the script puts the runs that are drawn and their colours; in `meant` it puts the
+colours of the theme.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["RUNS", "Chart", "Spec", "Value", "curve", "lines_in_bins", "meant", "number", "text"]
+
+Spec: TypeAlias = dict[str, Any]
+
+RUNS: Spec = {"$runs": True}
+
+
+def meant(**colors: str) -> Spec:
+    """Return a scale of a few kinds, each in a colour of the theme.
+
+    Args:
+        colors: For each kind good, bad, plain, quiet or warn; "_" in a kind stands for a space.
+    """
+    return {"$meant": {kind.replace("_", " "): color for kind, color in colors.items()}}
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Value:
+    """How values of a kind are shown.
+
+    Attributes:
+        label: Beside an axis.
+        format: Of d3: "%" for shares.
+    """
+
+    label: str
+    format: str = ".3~g"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """One drawing.
+
+    Attributes:
+        name: Unique in a page.
+        title: What is shown, as a sentence or a clause.
+        description: For those who do not see it: what is where.
+        table: The name of the table it draws.
+        spec: Vega-Lite, without data.
+        where: The rows that are drawn, by column and cell.
+        choose: The column of which one value is drawn at a time, chosen by the reader.
+        choose_label: What the choice is called.
+        wide: Whether it takes the whole width of a page.
+        canvas: Whether it has so many marks that they are painted and not drawn.
+        runs: Whether only the runs that the reader has chosen are drawn.
+    """
+
+    name: str
+    title: str
+    description: str
+    table: str
+    spec: Spec
+    where: Mapping[str, str] | None = None
+    choose: str | None = None
+    choose_label: str = ""
+    wide: bool = False
+    canvas: bool = False
+    runs: bool = True
+
+    def encoded(self) -> dict[str, Any]:
+        """Return what the page's script needs of it."""
+        return {
+            "name": self.name,
+            "table": self.table,
+            "description": self.description,
+            "spec": self.spec,
+            "where": dict(self.where or {}),
+            "choose": self.choose,
+            "canvas": self.canvas,
+            "runs": self.runs,
+        }
+
+
+def number(field: str, title: str, value: Value | None = None, **more: Any) -> Spec:
+    """Return the encoding of a number."""
+    shown = value or Value(label=title)
+    axis = {"title": title, "format": shown.format}
+    return {"field": field, "type": "quantitative", "axis": axis, **more}
+
+
+def text(field: str, title: str = "", form: str | None = None) -> Spec:
+    """Return a line of a tooltip."""
+    line: Spec = {"field": field, "title": title or field}
+    return line | ({"type": "quantitative", "format": form} if form else {"type": "nominal"})
+
+
+def _run_color(title: str | None = None) -> Spec:
+    return {
+        "color": {"field": "run", "type": "nominal", "scale": RUNS, "legend": {"title": title}},
+        "strokeDash": {"field": "run", "type": "nominal", "scale": {"$dashes": True}},
+    }
+
+
+def curve(
+    y: Value, *, x: str = "round", zero: bool = False, scale: Spec | None = None, height: int = 260
+) -> Spec:
+    """Return lines over rounds, with a band from the lowest to the highest seed."""
+    y_scale = scale or {"zero": zero}
+    across = {
+        "field": x,
+        "type": "quantitative",
+        "axis": {"title": "round", "format": "d", "tickMinStep": 1},
+        "scale": {"nice": False},
+    }
+
+    def up(field: str) -> Spec:
+        axis = {"title": y.label, "format": y.format}
+        return {"field": field, "type": "quantitative", "axis": axis, "scale": y_scale}
+
+    tooltip = [
+        text("run"),
+        text(x, "round", "d"),
+        text("mean", y.label, y.format),
+        text("low", "lowest", y.format),
+        text("high", "highest", y.format),
+    ]
+    color = _run_color()
+    fill = {"color": {**color["color"]}}
+    return {
+        "width": "container",
+        "height": height,
+        "layer": [
+            {
+                "mark": {"type": "area", "opacity": 0.16, "aria": False, "interpolate": "linear"},
+                "encoding": {"x": across, "y": up("low"), "y2": {"field": "high"}, **fill},
+            },
+            {
+                "mark": {"type": "line", "strokeWidth": 2, "clip": True},
+                "encoding": {"x": across, "y": up("mean"), **color},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 90, "aria": False, "opacity": 0},
+                "encoding": {
+                    "x": across,
+                    "y": up("mean"),
+                    "color": color["color"],
+                    "tooltip": tooltip,
+                },
+            },
+        ],
+    }
+
+
+def lines_in_bins(y: Value, *, scale: Spec | None = None, zero_line: bool = False) -> Spec:
+    """Return lines over bins of rounds, with a band from the least to the largest of a bin."""
+    spec = curve(y, x="first round", scale=scale, height=200)
+    if zero_line:
+        rule = {
+            "mark": {"type": "rule", "strokeDash": [2, 3], "aria": False},
+            "encoding": {"y": {"datum": 0}},
+        }
+        spec["layer"].insert(0, rule)
+    return spec

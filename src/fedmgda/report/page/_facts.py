@@ -1,0 +1,190 @@
+"""What a reader wants to know first: did it learn, whom did it cost, which rounds did nothing?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+import numpy as np
+
+from fedmgda.report.page._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from fedmgda.experiments import EvaluationRow
+    from fedmgda.report.page._joined import Joined
+    from fedmgda.report.page._source import Group, RunView, Source
+
+__all__ = ["GroupFacts", "facts_table", "final_evaluation", "group_facts", "measure_of"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFacts:
+    """What is known of the runs of one name; counts are sums over seeds, values means.
+
+    Attributes:
+        name: What the runs are called.
+        rule: The rule, or the baseline.
+        seeds: Their seeds.
+        states: Where they stand, and how many of them.
+        outcomes: Their verdicts, and how many of each.
+        good: Whether every verdict lets a script go on.
+        sentence: The most important thing; None where nothing is known yet.
+        average: Of the users' accuracy, or loss, at the model that is kept.
+        worst: The worst 5 % of it.
+        rounds: How many rounds were made.
+        against: In how many of them the step went against somebody, to first order.
+        improved: The mean share of participants whose training loss did not rise, in percent.
+        held: In how many rounds protection left the model where it was; None without protection.
+        stalled: In how many the updates cancelled; None where nobody looked.
+        failed: In how many the model did not move for lack of updates.
+        quarantined: How many replies did not count.
+        rose: Of protected steps: honest participations whose loss rose, as measured.
+        measured: How many of these were measured.
+        few: How many users have fewer than ten test rows.
+    """
+
+    name: str
+    rule: str
+    seeds: tuple[int, ...]
+    states: dict[str, int]
+    outcomes: dict[str, int]
+    good: bool
+    sentence: str | None
+    average: float | None
+    worst: float | None
+    rounds: int
+    against: int
+    improved: float | None
+    held: int | None
+    stalled: int | None
+    failed: int
+    quarantined: int
+    rose: int | None
+    measured: int | None
+    few: int
+
+
+def measure_of(source: Source) -> str:
+    """Return "accuracy", or "loss" where no run has an accuracy."""
+    for view in source.views:
+        final = final_evaluation(view)
+        if final is not None and final.honest.accuracy is not None:
+            return "accuracy"
+    return "loss"
+
+
+def final_evaluation(view: RunView) -> EvaluationRow | None:
+    """Return the evaluation of the model that is kept, or the last one so far."""
+    if not view.evaluations:
+        return None
+    kept = view.summary.round_num if view.summary is not None else None
+    return next((row for row in view.evaluations if row.round_num == kept), view.evaluations[-1])
+
+
+def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
+    """Return what is known of the runs of one name."""
+    views = group.views
+    rows = [row for view in views for row in view.rounds]
+    verdicts = [view.verdict for view in views if view.verdict is not None]
+    average, worst = zip(*(_average_and_worst(view, measure) for view in views), strict=True)
+    promises = [
+        view.summary.protection
+        for view in views
+        if view.summary is not None and view.summary.protection is not None
+    ]
+    return GroupFacts(
+        name=group.name,
+        rule=rule_of(group.first),
+        seeds=tuple(view.seed for view in views),
+        states=dict(Counter(view.state for view in views)),
+        outcomes=dict(Counter(verdict.outcome for verdict in verdicts)),
+        good=all(verdict.good for verdict in verdicts),
+        sentence=_sentence(group, joined),
+        average=_mean(average),
+        worst=_mean(worst),
+        rounds=len(rows),
+        against=sum(bool(row.sacrificed) for row in rows),
+        improved=_mean([row.improved for row in rows]),
+        held=None
+        if all(row.protection is None for row in rows)
+        else sum(bool(row.held) for row in rows),
+        stalled=None
+        if all(row.stalled is None for row in rows)
+        else sum(bool(row.stalled) for row in rows),
+        failed=sum(row.failed is not None for row in rows),
+        quarantined=sum(len(row.quarantined) for row in rows),
+        rose=sum(one.rose_as_measured for one in promises) if promises else None,
+        measured=sum(one.participations_measured for one in promises) if promises else None,
+        few=max((verdict.few_test_examples for verdict in verdicts), default=0),
+    )
+
+
+def rule_of(view: RunView) -> str:
+    """Return the rule of a run as people call it, or what baseline it is."""
+    spec = view.run.spec
+    if spec.baseline is not None:
+        return f"baseline {spec.baseline}"
+    epsilon = spec.rule.epsilon
+    told = f"{spec.rule.name}" + (f", ε = {epsilon:g}" if isinstance(epsilon, int | float) else "")
+    told += ", protected" if spec.server.protect is not None else ""
+    attack = spec.attack.name
+    return told if attack in {None, "none"} else f"{told}, attacked by {attack}"
+
+
+def facts_table(facts: Sequence[GroupFacts], measure: str) -> Table:
+    """Return the facts of all groups as a table."""
+    return Table(
+        name="overview",
+        title="Every run in one line",
+        columns=(
+            "run", "rule", "seeds", "outcome", f"average {measure}", f"worst 5 % {measure}",
+            "rounds", "rounds against somebody", "improved participants %", "rounds held",
+            "rounds stalled", "rounds failed", "replies quarantined",
+        ),
+        rows=tuple(
+            (
+                one.name, one.rule, len(one.seeds), _outcomes(one), one.average, one.worst,
+                one.rounds, one.against, one.improved, one.held, one.stalled, one.failed,
+                one.quarantined,
+            )
+            for one in facts
+        ),
+    )  # fmt: skip
+
+
+def _outcomes(one: GroupFacts) -> str:
+    if len(one.outcomes) == 1:
+        return next(iter(one.outcomes))
+    told = ", ".join(f"{outcome} ({count})" for outcome, count in one.outcomes.items())
+    return told or ", ".join(one.states)
+
+
+def _sentence(group: Group, joined: Joined) -> str | None:
+    """Return what a comparison concludes of these runs, or the verdict of the worst of them."""
+    concluded = joined.conclusion_of(group.name)
+    if concluded is not None:
+        return concluded
+    verdicts = [(view.seed, view.verdict) for view in group.views if view.verdict is not None]
+    if not verdicts:
+        return None
+    seed, verdict = min(verdicts, key=lambda pair: pair[1].good)
+    several = len({one.outcome for _, one in verdicts}) > 1
+    return f"Seed {seed}: {verdict.headline}" if several else verdict.headline
+
+
+def _average_and_worst(view: RunView, measure: str) -> tuple[float | None, float | None]:
+    row = final_evaluation(view)
+    values = None if row is None else getattr(row.honest, measure)
+    if values is None:
+        return None, None
+    tail = "percentile_5" if measure == "accuracy" else "percentile_95"
+    return values["average"], values[tail]
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if known else None

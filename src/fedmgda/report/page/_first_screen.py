@@ -1,0 +1,222 @@
+"""The first screen: what was run, what became of it, and what is broken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedmgda._text import counted, listed
+from fedmgda.experiments import to_toml
+from fedmgda.report.page._html import Markup, element, joined, plain_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from fedmgda.report.page._facts import GroupFacts
+    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._table import Cell
+
+__all__ = ["about_runs", "headline", "problems", "progress_line", "verdicts", "what_was_run"]
+
+_MANY = 6  # values that are listed in a line
+_BADGES = {
+    "learned": "good", "may have learned": "warn", "not learned": "bad", "diverged": "bad",
+    "stood still": "warn", "not tested": "quiet",
+}  # fmt: skip
+
+
+def headline(source: Source) -> str:
+    """Say in a line what was run."""
+    views = source.views
+    data = _values(str(view.run.spec.data.name) for view in views)
+    groups = len(source.groups)
+    told = [data, counted(len(views), "run")]
+    if groups > 1:
+        told.append(f"{groups} variants")
+    seeds = sorted({view.seed for view in views})
+    told.append(f"seed {seeds[0]}" if len(seeds) == 1 else counted(len(seeds), "seed"))
+    return " · ".join(told)
+
+
+def what_was_run(source: Source, measure: str) -> Markup:
+    """Return what was run as terms and their values."""
+    views = source.views
+    facts = {
+        "Runs": _values(group.name for group in source.groups),
+        "Data": _values(_data(view) for view in views),
+        "Users": _values(str(len(view.clients)) for view in views if view.clients),
+        "Model": _values(str(view.run.spec.model.name) for view in views),
+        "Rules": _values(
+            view.run.spec.rule.name or "" for view in views if not view.baseline
+        ),
+        "Seeds": _values(str(seed) for seed in sorted({view.seed for view in views})),
+        "Rounds": _values(_rounds(view) for view in views),
+        "Measure": measure,
+        "Version": _values(
+            (view.run.environment.packages or {}).get("fedmgda", "not known") for view in views
+        ),
+        "Commit": _values((view.run.environment.commit or "not known")[:12] for view in views),
+    }  # fmt: skip
+    return element(
+        "dl",
+        joined(
+            element("div", element("dt", term), element("dd", told))
+            for term, told in facts.items()
+            if told
+        ),
+        class_="facts",
+    )
+
+
+def _data(view: RunView) -> str:
+    data = view.run.spec.data
+    return f"{data.name}" + (f" ({data.partition})" if data.partition else "")
+
+
+def _rounds(view: RunView) -> str:
+    wanted = view.run.spec.rounds
+    if view.baseline or (view.state == "finished" and len(view.rounds) >= wanted):
+        return str(wanted)
+    return f"{len(view.rounds)} of {wanted}"
+
+
+def _values(texts: Iterable[str]) -> str:
+    return listed(dict.fromkeys(texts), _MANY)
+
+
+def progress_line(source: Source) -> str | None:
+    """Say how far the runs are that are not finished; None if all are."""
+    waiting = [view for view in source.views if view.state != "finished"]
+    if not waiting:
+        return None
+    told = [
+        f"{view.label}{f' (seed {view.seed})' if len(source.views) > 1 else ''}: "
+        f"{_standing(view)}, round {len(view.rounds)} of {view.run.spec.rounds}"
+        for view in waiting
+    ]
+    return f"{listed(told, _MANY)}."
+
+
+def _standing(view: RunView) -> str:
+    return {
+        "running": "going on", "stopped": f"stopped (fedmgda resume {view.run.path} goes on)",
+        "not begun": "not begun",
+    }.get(view.state, view.state)  # fmt: skip
+
+
+def problems(source: Source) -> Markup | None:
+    """Return what is broken or left out; None if nothing is."""
+    told = [*source.broken, *source.notes]
+    if not told:
+        return None
+    title = "Some of this is missing or broken" if source.broken else "Please note"
+    return element(
+        "section",
+        element("h2", title, id="problems-title"),
+        element("ul", joined(element("li", sentence) for sentence in told)),
+        class_="problems",
+        id="problems",
+        aria_labelledby="problems-title",
+    )
+
+
+def verdicts(facts: Sequence[GroupFacts], source: Source) -> Markup:
+    """Return the verdict of every group, the most important sentence first."""
+    cards = joined(_card(one, group) for one, group in zip(facts, source.groups, strict=True))
+    return element("ul", cards, class_="verdicts")
+
+
+def _card(one: GroupFacts, group: Group) -> Markup:
+    badges = joined(
+        element("span", _badge(outcome, count, len(one.seeds)),
+                class_=f"badge {_BADGES.get(outcome, 'quiet')}")
+        for outcome, count in (one.outcomes or one.states).items()
+    )  # fmt: skip
+    more = dict.fromkeys(
+        said for view in group.views[:1] if view.verdict for said in view.verdict.sentences
+    )
+    seed = f" (seed {group.first.seed})" if len(group.views) > 1 else ""
+    details = element(
+        "details",
+        element("summary", f"More about it{seed}"),
+        element("ul", joined(element("li", said) for said in more)),
+    )
+    return element(
+        "li",
+        element("p", element("strong", one.name), Markup(" "), badges, class_="who"),
+        element("p", one.sentence or "Nothing has been evaluated yet.", class_="said"),
+        element("p", joined(_in_numbers(one)), class_="numbers"),
+        details if more else None,
+    )
+
+
+def _badge(outcome: str, count: int, of: int) -> str:
+    return outcome if of == 1 else f"{outcome} in {count} of {of} seeds"
+
+
+def _in_numbers(one: GroupFacts) -> Iterator[str]:
+    told = []
+    if one.rounds:
+        told.append(f"{one.against} of {one.rounds:,} rounds went against a participant")
+    if one.measured is not None:
+        told[:1] = [f"{one.rose} of {one.measured:,} honest losses rose in a protected step"]
+    if one.improved is not None:
+        told.append(f"{one.improved:.1f} % of participants were left no worse off")
+    for count, what in (
+        (one.held, "rounds held"),
+        (one.stalled, "stalled"),
+        (one.failed, "failed"),
+        (one.quarantined, "replies quarantined"),
+    ):
+        if count:
+            told.append(f"{count:,} {what}")
+    if one.few:
+        told.append(f"{counted(one.few, 'user')} with too few test rows to judge singly")
+    yield "; ".join(told) + ("." if told else "")
+
+
+def about_runs(source: Source) -> Markup:
+    """Return spec and environment of every group, and where their specs differ."""
+    specs = {group.name: to_toml(group.first.run.spec) for group in source.groups}
+    keys = {name: dict(_keys(text)) for name, text in specs.items()}
+    everything = list(dict.fromkeys(key for mine in keys.values() for key in mine))
+    differing = [k for k in everything if len({mine.get(k) for mine in keys.values()}) > 1]
+    parts = [
+        element(
+            "details",
+            element("summary", f"spec.toml of {name}"),
+            element("pre", text, tabindex="0"),
+        )
+        for name, text in specs.items()
+    ]
+    different = None
+    if differing:
+        rows = [[name, *(mine.get(k) for k in differing)] for name, mine in keys.items()]
+        different = plain_table(["run", *differing], rows, "Where the specs differ")
+    return joined([different, *parts, _environments(source)])
+
+
+def _keys(toml: str) -> Iterator[tuple[str, str]]:
+    """Yield every key of a resolved spec, which has one on a line, with its section."""
+    section = ""
+    for line in toml.splitlines():
+        if line.startswith("["):
+            section = line.strip("[]") + "."
+        elif " = " in line:
+            key, _, value = line.partition(" = ")
+            yield section + key, value
+
+
+def _environments(source: Source) -> Markup:
+    rows: list[list[Cell]] = []
+    for group in source.groups:
+        found = group.first.run.environment
+        versions = ", ".join(f"{name} {told}" for name, told in (found.packages or {}).items())
+        rows.append(
+            [group.name, found.format, found.python, found.platform, found.machine, found.cores,
+             found.path, found.commit, versions]
+        )  # fmt: skip
+    columns = (
+        "run", "format", "python", "system", "processor", "cores", "computed by", "commit",
+        "packages",
+    )  # fmt: skip
+    return plain_table(columns, rows, "Where the runs were made")

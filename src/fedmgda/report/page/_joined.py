@@ -1,0 +1,196 @@
+"""Who is better off than alone, or than under a baseline: asked of `compare_runs`, pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda.experiments import compare_runs, distinct_names
+from fedmgda.metrics import DRAWS, METRICS
+from fedmgda.report.page._table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from fedmgda.experiments import Against, Comparison
+    from fedmgda.report.page._source import Group, RunView, Source
+
+__all__ = ["Joined", "Pair", "compare_groups", "joined_table"]
+
+_CONSTANT = "constant"
+_MOST_PAIRS = 16
+_MANY_TESTS = 4_000  # of a user under a pair of runs with one seed: beyond, fewer draws are made
+_FEWER_DRAWS = 256
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """One group of runs held against another.
+
+    Attributes:
+        ours: The one.
+        theirs: The other.
+        found: What `fedmgda compare` says of them.
+    """
+
+    ours: str
+    theirs: str
+    found: Comparison
+
+    @property
+    def against(self) -> Against:
+        """What the users of the one gain over the other."""
+        return self.found.against[0]
+
+    @property
+    def title(self) -> str:
+        """Who is held against whom."""
+        return f"{self.ours} against {self.theirs}"
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Joined:
+    """All comparisons of a page.
+
+    Attributes:
+        pairs: Those that could be made, those against `alone` first.
+        why_not: Why others could not, or nothing could be compared.
+        left_out: How many were not made, as they would be too many.
+    """
+
+    pairs: tuple[Pair, ...] = ()
+    why_not: tuple[str, ...] = ()
+    left_out: int = 0
+
+    def conclusion_of(self, name: str) -> str | None:
+        """Return the most telling sentence about a group, if it was compared."""
+        return next((pair.found.conclusion for pair in self.pairs if pair.ours == name), None)
+
+    @property
+    def metric(self) -> str | None:
+        """The metric that is compared."""
+        return self.pairs[0].found.metric if self.pairs else None
+
+    @property
+    def draws(self) -> int:
+        """How many samples are behind intervals and tests."""
+        return self.pairs[0].found.draws if self.pairs else 0
+
+
+def compare_groups(source: Source, metric: str | None = None) -> Joined:
+    """Hold every federated group against `alone`, a baseline, or a constant if there is neither.
+
+    Args:
+        source: The runs.
+        metric: Its name; what goes with the data if None.
+    """
+    usable = [group for group in source.groups if _comparable(group)]
+    if not usable:
+        return Joined(why_not=("No finished run kept its test rows and can be compared.",))
+    planned = list(_planned(usable)) or [(group, None) for group in usable]
+    users = len(usable[0].first.clients)
+    tests = users * sum(len(group.views) for group, _ in planned[:_MOST_PAIRS])
+    draws = DRAWS if tests <= _MANY_TESTS else _FEWER_DRAWS
+    pairs, why_not = list[Pair](), list[str]()
+    for ours, theirs in planned[:_MOST_PAIRS]:
+        try:
+            pairs.append(_pair(ours, theirs, metric, draws))
+        except SpecError:
+            raise  # a metric that there is not
+        except FedmgdaError as error:
+            why_not.append(str(error))
+    return Joined(
+        pairs=tuple(pairs),
+        why_not=tuple(dict.fromkeys(why_not)),
+        left_out=max(0, len(planned) - _MOST_PAIRS),
+    )
+
+
+def joined_table(joined: Joined) -> Table:
+    """Return every user of every pair: what it has, what it gains, how sure that is."""
+    label = METRICS[joined.metric or "accuracy"].label
+    return Table(
+        name="gains",
+        title=f"Every user's {label} under one run and another",
+        columns=(
+            "pair", "user", "test rows", "theirs", "ours", "gain", "gain low", "gain high",
+            "p worse", "p better", "call",
+        ),
+        rows=tuple(
+            (
+                pair.title, gain.client if not gain.client.isdecimal() else f"client {gain.client}",
+                gain.rows, theirs, ours, gain.gain, gain.low, gain.high, gain.p_worse,
+                gain.p_better, _call(gain.gain, gain.beyond_chance),
+            )
+            for pair in joined.pairs
+            for gain, ours, theirs in zip(
+                pair.against.clients, pair.found.runs[0].clients, pair.found.runs[1].clients,
+                strict=True,
+            )
+        ),
+    )  # fmt: skip
+
+
+def _call(gain: float, beyond: str | None) -> str:
+    if beyond is not None:
+        return f"{beyond} beyond chance"
+    if gain == 0:
+        return "the same"
+    return "higher" if gain > 0 else "lower"
+
+
+def _planned(groups: Sequence[Group]) -> Iterator[tuple[Group, Group | None]]:
+    federated = [group for group in groups if not group.first.baseline]
+    for alone in (g for g in groups if g.first.run.spec.baseline == "alone"):
+        yield from ((group, alone) for group in federated)
+    for group in federated:
+        base = _base_of(group, federated)
+        if base is not None:
+            yield group, base
+
+
+def _base_of(group: Group, federated: Sequence[Group]) -> Group | None:
+    """Return what a rule is held against: FedAvg under the same attack, else the last of all."""
+    alike = [other for other in federated if _attack(other) == _attack(group)]
+    plain = [other for other in alike if _is_plain_average(other)] or alike[-1:]
+    return None if group in plain or not plain else plain[0]
+
+
+def _attack(group: Group) -> object:
+    return group.first.run.spec.attack
+
+
+def _is_plain_average(group: Group) -> bool:
+    spec = group.first.run.spec
+    return spec.rule.name == "fedavg" and spec.server.protect is None
+
+
+def _comparable(group: Group) -> bool:
+    return bool(_paths(group))
+
+
+def _paths(group: Group) -> list[Path]:
+    return [view.run.path for view in group.views if _keeps_rows(view)]
+
+
+def _keeps_rows(view: RunView) -> bool:
+    if view.state != "finished" or view.summary is None or view.verdict is None:
+        return False
+    try:
+        return view.run.predictions() is not None
+    except FedmgdaError:
+        return False
+
+
+def _pair(ours: Group, theirs: Group | None, metric: str | None, draws: int) -> Pair:
+    paths = [*_paths(ours), *(_paths(theirs) if theirs else [])]
+    other = _CONSTANT
+    if theirs is not None:
+        runs = [v.run for group in (ours, theirs) for v in group.views if _keeps_rows(v)]
+        other = distinct_names(runs)[-1]
+    found = compare_runs(paths, metric=metric, against=other, draws=draws)
+    return Pair(ours=ours.name, theirs=theirs.name if theirs else "a constant", found=found)

@@ -1,0 +1,78 @@
+"""What a section of a page is made from and made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, final
+
+from fedmgda.metrics import METRICS
+from fedmgda.report.page._charts import Chart, Value
+
+if TYPE_CHECKING:
+    from fedmgda.report.page._joined import Joined
+    from fedmgda.report.page._source import Source
+    from fedmgda.report.page._table import Table
+
+__all__ = ["Context", "LeftOut", "Section"]
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Context:
+    """What every section is made from.
+
+    Attributes:
+        source: The runs.
+        joined: Their comparisons.
+        measure: "accuracy" or "loss": what every run measures of every user.
+    """
+
+    source: Source
+    joined: Joined
+    measure: str
+
+    @property
+    def value(self) -> Value:
+        """How the measure is shown."""
+        if self.measure == "accuracy":
+            return Value(label="accuracy", format=".1%")
+        return Value(label="test loss", format=".3~g")
+
+    @property
+    def compared(self) -> Value:
+        """How the metric of the comparisons is shown, or the measure without any."""
+        if self.joined.metric is None:
+            return self.value
+        metric = METRICS[self.joined.metric]
+        return Value(label=metric.label, format=".1%" if metric.percent else ".3~g")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """One question and its answer.
+
+    Attributes:
+        name: Unique in a page; what a link ends with.
+        title: The question.
+        lead: What is shown and how to read it.
+        tables: The numbers.
+        charts: The drawings.
+        search: Whether the reader chooses a user.
+    """
+
+    name: str
+    title: str
+    lead: tuple[str, ...]
+    tables: tuple[Table, ...]
+    charts: tuple[Chart, ...] = field(default=())
+    search: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """A section that has no data, and why."""
+
+    title: str
+    why: str

@@ -1,0 +1,371 @@
+"use strict";
+/* The page's own script: rows for the charts, tables, CSV files, the search of a user, the theme.
+   Whatever comes from a run is put into the page as text, never as HTML. */
+(() => {
+  const data = JSON.parse(document.getElementById("page-data").textContent);
+  const charts = new Map(data.charts.map((chart) => [chart.name, chart]));
+  const views = new Map();
+  const decoded = new Map();
+  const chosen = new Map();
+  const root = document.documentElement;
+  const MOST_RUNS = 8;
+  const MOST_ROWS = 500;
+
+  // Told apart by colour-blind readers (after Okabe and Ito), at least 3 : 1 on their background.
+  const COLORS = {
+    light: ["#0072b2", "#c25400", "#00805c", "#a8508a", "#7a6200", "#2b8fc9", "#5c6670", "#6a3d9a"],
+    dark: ["#56b4e9", "#ff9d5c", "#2fc79a", "#e59ac7", "#e3cf57", "#8fd0f5", "#b8c0c8", "#c3a5f0"],
+  };
+  const MEANT = {
+    light: { good: "#00805c", plain: "#0072b2", quiet: "#7b858f", warn: "#b87400", bad: "#c4161c" },
+    dark: { good: "#2fc79a", plain: "#56b4e9", quiet: "#98a2ad", warn: "#e9b44c", bad: "#ff7b72" },
+  };
+  const DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 0], [6, 3], [2, 2], [8, 3, 2, 3]];
+
+  const memory = {
+    get(key) { try { return sessionStorage.getItem(key); } catch { return null; } },
+    set(key, value) { try { sessionStorage.setItem(key, value); } catch { /* a page still works */ } },
+  };
+
+  /* ---------- tables ---------- */
+  function rowsOf(name) {
+    if (!decoded.has(name)) {
+      const { columns, data: cells } = data.tables[name];
+      const lists = cells.map((column) => Array.isArray(column) ? column
+        : column.codes.map((code) => code === null ? null : column.levels[code]));
+      decoded.set(name, lists.length ? lists[0].map((_, place) =>
+        Object.fromEntries(columns.map((column, i) => [column, lists[i][place]]))) : []);
+    }
+    return decoded.get(name);
+  }
+
+  function csvOf(name) {
+    const { columns } = data.tables[name];
+    const cell = (value) => value === null ? ""
+      : typeof value === "number" ? String(value)
+        // A text that begins like a formula must not become one in a spreadsheet.
+        : `"${(/^[=+\-@\t\r]/.test(value) ? "'" : "") + value.replaceAll('"', '""')}"`;
+    const lines = rowsOf(name).map((row) => columns.map((column) => cell(row[column])).join(","));
+    return [columns.map(cell).join(","), ...lines].join("\n") + "\n";
+  }
+
+  function download(name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([csvOf(name)], { type: "text/csv" }));
+    link.download = `${name}.csv`;
+    document.body.append(link);
+    link.click();
+    link.remove();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  function shown(value) {
+    if (value === null || value === undefined) return "–";
+    if (typeof value !== "number") return String(value);
+    return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(4)));
+  }
+
+  function tableOf(columns, rows, caption) {
+    const table = document.createElement("table");
+    table.createCaption().textContent = caption;
+    const head = table.createTHead().insertRow();
+    for (const column of columns) {
+      const cell = document.createElement("th");
+      cell.scope = "col";
+      cell.textContent = column;
+      head.append(cell);
+    }
+    const body = table.createTBody();
+    for (const row of rows) {
+      const line = body.insertRow();
+      for (const column of columns) {
+        const cell = line.insertCell();
+        cell.textContent = shown(row[column]);
+        if (typeof row[column] === "number") cell.className = "number";
+      }
+    }
+    return table;
+  }
+
+  function fillTable(place) {
+    if (place.childElementCount) return;
+    const { columns, title } = data.tables[place.dataset.table];
+    const rows = rowsOf(place.dataset.table);
+    const more = rows.length > MOST_ROWS ? ` (the first ${MOST_ROWS} of ${rows.length}; the CSV file has all)` : "";
+    place.tabIndex = 0;
+    place.setAttribute("role", "region");
+    place.setAttribute("aria-label", title);
+    place.append(tableOf(columns, rows.slice(0, MOST_ROWS), title + more));
+  }
+
+  /* ---------- charts ---------- */
+  const theme = () => root.dataset.theme === "dark" ? "dark" : "light";
+  const boxes = () => [...document.querySelectorAll("#run-choice input")];
+  function drawnRuns() {
+    const all = boxes();
+    return all.length ? data.runs.filter((_, place) => all[place].checked) : data.runs;
+  }
+
+  function filled(spec) {
+    const runs = drawnRuns();
+    const colors = COLORS[theme()];
+    const walk = (value) => {
+      if (Array.isArray(value)) return value.map(walk);
+      if (value === null || typeof value !== "object") return value;
+      if (value.$runs) return { domain: runs, range: runs.map((_, i) => colors[i % colors.length]) };
+      if (value.$dashes) return { domain: runs, range: runs.map((_, i) => DASHES[i % DASHES.length]) };
+      if (value.$palette) return { range: colors };
+      if (value.$meant) {
+        const kinds = Object.keys(value.$meant);
+        return { domain: kinds, range: kinds.map((kind) => MEANT[theme()][value.$meant[kind]]) };
+      }
+      const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
+      if (copy.$ink) {
+        delete copy.$ink;
+        copy.color = getComputedStyle(root).getPropertyValue("--ink").trim();
+      }
+      return copy;
+    };
+    return walk(spec);
+  }
+
+  function rowsFor(chart) {
+    const runs = new Set(drawnRuns());
+    const where = Object.entries(chart.where);
+    const choice = chosen.get(chart.name);
+    return rowsOf(chart.table).filter((row) =>
+      where.every(([column, value]) => row[column] === value)
+      && (!chart.choose || row[chart.choose] === choice)
+      && (!chart.runs || !("run" in row) || runs.has(row.run)));
+  }
+
+  function config(narrow) {
+    const style = getComputedStyle(root);
+    const color = (name) => style.getPropertyValue(name).trim();
+    const font = getComputedStyle(document.body).fontFamily;
+    return {
+      background: "transparent", font,
+      view: { stroke: null },
+      axis: {
+        labelColor: color("--soft"), titleColor: color("--soft"), domainColor: color("--line"),
+        tickColor: color("--line"), gridColor: color("--line"), gridOpacity: 0.6,
+        labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
+        labelLimit: narrow ? 96 : 260, labelOverlap: true,
+      },
+      axisX: { tickCount: narrow ? 4 : 8 },
+      axisY: { tickCount: 6 },
+      legend: {
+        orient: "top", direction: narrow ? "vertical" : "horizontal", labelColor: color("--ink"),
+        titleColor: color("--soft"), labelFontSize: 12, labelLimit: narrow ? 260 : 320,
+        columns: narrow ? 1 : 4, symbolStrokeWidth: 2, gradientLength: narrow ? 160 : 200,
+      },
+      rule: { color: color("--soft") },
+    };
+  }
+
+  async function draw(chart) {
+    const place = document.getElementById(`chart-${chart.name}`);
+    const rows = rowsFor(chart);
+    place.dataset.rows = rows.length;
+    views.get(chart.name)?.finalize();
+    views.delete(chart.name);
+    if (!rows.length) {
+      place.textContent = "Nothing to draw for this choice.";
+      return;
+    }
+    const narrow = place.clientWidth < 480;
+    const spec = {
+      ...filled(chart.spec),
+      data: { values: rows },
+      description: chart.description,
+    };
+    const result = await vegaEmbed(place, spec, {
+      mode: "vega-lite", renderer: chart.canvas ? "canvas" : "svg", actions: false, ast: true,
+      defaultStyle: false, config: config(narrow), tooltip: { theme: theme() },
+    });
+    views.set(chart.name, result);
+    if (chart.canvas) {
+      place.setAttribute("role", "img");
+      place.setAttribute("aria-label", chart.description);
+    }
+    result.view.addEventListener("click", (_, item) => {
+      if (item?.datum?.user) tell(item.datum.user, true);
+    });
+    place.dataset.drawn = theme();
+  }
+
+  let drawing = Promise.resolve();
+  function drawAll(names) {
+    const wanted = names ? names.map((name) => charts.get(name)) : [...charts.values()];
+    drawing = drawing.then(async () => {
+      for (const chart of wanted) await draw(chart);
+      document.body.dataset.ready = "true";
+    });
+    return drawing;
+  }
+
+  function paintSwatches() {
+    const runs = drawnRuns();
+    const all = boxes();
+    all.forEach((box, place) => {
+      const order = runs.indexOf(data.runs[place]);
+      const swatch = box.nextElementSibling;
+      swatch.style.background = order < 0 ? "" : COLORS[theme()][order % 8];
+      box.disabled = !box.checked && runs.length >= MOST_RUNS || box.checked && runs.length === 1;
+    });
+  }
+
+  /* ---------- one user ---------- */
+  const search = document.getElementById("user-search");
+  const userNames = search ? [...new Set(rowsOf("story-end").map((row) => row.user))] : [];
+
+  function tell(name, jump) {
+    if (!search) return;
+    const wanted = name.trim().toLowerCase();
+    const user = userNames.find((one) => one.toLowerCase() === wanted)
+      ?? userNames.find((one) => wanted && one.toLowerCase().includes(wanted));
+    const facts = document.getElementById("story-facts");
+    facts.replaceChildren();
+    if (!user) {
+      const sentence = document.createElement("p");
+      sentence.textContent = `There is no user called "${name}" here.`;
+      facts.append(sentence);
+      return;
+    }
+    if (jump) {
+      search.value = user;
+      document.getElementById("story").scrollIntoView();
+    }
+    memory.set("user", user);
+    const rows = rowsOf("story-end").filter((row) => row.user === user);
+    const known = data.tables["story-end"].columns.filter((column) =>
+      column !== "user" && rows.some((row) => row[column] !== null));
+    const intervals = new Map(rowsOf("users").filter((row) => row.user === user).map((row) => [row.run, row]));
+    const columns = [...known];
+    if (intervals.size) columns.splice(columns.indexOf("value") + 1, 0, "95 % interval");
+    facts.append(tableOf(columns, rows.map((row) => {
+      const found = intervals.get(row.run);
+      const sure = found && found.low !== null ? `${shown(found.low)} to ${shown(found.high)}` : null;
+      return { ...row, "95 % interval": sure };
+    }), `${user} at the end of every run`));
+    const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
+    if (gains.length) {
+      facts.append(tableOf(["pair", "theirs", "ours", "gain", "gain low", "gain high", "call"], gains,
+        `${user}: what it gains`));
+    }
+    chosen.set("story-curve", user);
+    drawAll(["story-curve"]);
+  }
+
+  /* ---------- what the reader does ---------- */
+  function setTheme(name, redraw) {
+    root.dataset.theme = name;
+    const button = document.getElementById("theme");
+    button.textContent = name === "dark" ? "Light" : "Dark";
+    button.setAttribute("aria-pressed", String(name === "dark"));
+    paintSwatches();
+    if (redraw) drawAll();
+  }
+
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  setTheme(memory.get("theme") ?? (dark.matches ? "dark" : "light"), false);
+  document.getElementById("theme").addEventListener("click", () => {
+    const next = theme() === "dark" ? "light" : "dark";
+    memory.set("theme", next);
+    setTheme(next, true);
+  });
+  dark.addEventListener("change", () => {
+    if (!memory.get("theme")) setTheme(dark.matches ? "dark" : "light", true);
+  });
+
+  for (const select of document.querySelectorAll("select[data-chart]")) {
+    const chart = charts.get(select.dataset.chart);
+    const values = [...new Set(rowsOf(chart.table).map((row) => row[chart.choose]))];
+    for (const value of values) select.add(new Option(value, value));
+    const kept = memory.get(`choice-${chart.name}`);
+    select.value = values.includes(kept) ? kept : values[0];
+    chosen.set(chart.name, select.value);
+    select.addEventListener("change", () => {
+      // Charts of one table that are chosen by one column go together.
+      const together = [...charts.values()].filter((one) => one.table === chart.table && one.choose === chart.choose);
+      for (const one of together) {
+        chosen.set(one.name, select.value);
+        memory.set(`choice-${one.name}`, select.value);
+        for (const other of document.querySelectorAll("select[data-chart]")) {
+          if (other.dataset.chart === one.name) other.value = select.value;
+        }
+      }
+      drawAll(together.map((one) => one.name));
+    });
+  }
+
+  for (const button of document.querySelectorAll("button.csv")) {
+    button.addEventListener("click", () => download(button.dataset.table));
+  }
+  for (const details of document.querySelectorAll("details.numbers-of")) {
+    details.addEventListener("toggle", () => {
+      if (details.open) details.querySelectorAll(".rows").forEach(fillTable);
+    });
+  }
+  for (const box of boxes()) {
+    box.addEventListener("change", () => {
+      memory.set("runs", JSON.stringify(drawnRuns()));
+      paintSwatches();
+      drawAll([...charts.values()].filter((chart) => chart.runs).map((chart) => chart.name));
+    });
+  }
+  const keptRuns = JSON.parse(memory.get("runs") ?? "null");
+  if (Array.isArray(keptRuns) && keptRuns.some((run) => data.runs.includes(run))) {
+    boxes().forEach((box, place) => { box.checked = keptRuns.includes(data.runs[place]); });
+    paintSwatches();
+  }
+  if (search) {
+    const names = document.getElementById("user-names");
+    for (const name of userNames) names.append(new Option(name, name));
+    search.value = memory.get("user") ?? userNames[0] ?? "";
+    search.addEventListener("change", () => tell(search.value, false));
+    search.addEventListener("input", () => {
+      if (userNames.includes(search.value)) tell(search.value, false);
+    });
+    chosen.set("story-curve", search.value);
+  }
+
+  let wasNarrow = innerWidth < 900;
+  addEventListener("resize", () => {
+    if ((innerWidth < 900) !== wasNarrow) {
+      wasNarrow = innerWidth < 900;
+      drawAll();
+    }
+  });
+
+  drawAll();
+  if (search) tell(search.value, false);
+
+  /* ---------- a run that goes on ---------- */
+  function opened() {
+    return [...document.querySelectorAll("details")].map((one) => one.open);
+  }
+  if (data.refresh) {
+    let touched = 0;
+    for (const kind of ["pointermove", "keydown", "wheel", "touchstart"]) {
+      addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
+    }
+    setInterval(() => {
+      if (document.hidden || Date.now() - touched < 3000) return;
+      memory.set("scroll", String(scrollY));
+      memory.set("open", JSON.stringify(opened()));
+      location.reload();
+    }, 1000 * data.refresh);
+  }
+  const open = JSON.parse(memory.get("open") ?? "null");
+  if (Array.isArray(open)) {
+    const all = [...document.querySelectorAll("details")];
+    if (open.length === all.length) all.forEach((one, place) => { one.open = open[place]; });
+    memory.set("open", "null");
+  }
+  const scroll = Number(memory.get("scroll"));
+  if (scroll) {
+    memory.set("scroll", "");
+    drawing.then(() => scrollTo({ top: scroll, behavior: "instant" }));
+  }
+})();
