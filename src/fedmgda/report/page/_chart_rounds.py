@@ -22,8 +22,8 @@ __all__ = [
 _RUN: Spec = {"field": "run", "type": "nominal", "axis": {"title": None}, "sort": None}
 
 
-def average_charts(measure: str, value: Value) -> list[Chart]:
-    """Return the average user, and the worst 5 %, over rounds."""
+def average_charts(measure: str, value: Value, span: tuple[float, float]) -> list[Chart]:
+    """Return the average user, and the worst 5 %, over rounds, on one scale."""
     found = []
     for name, of, whom in (
         ("average", "average", "The average user"),
@@ -36,7 +36,7 @@ def average_charts(measure: str, value: Value) -> list[Chart]:
                 description=f"A line for each run: test {measure} after each evaluated round.",
                 table="rounds",
                 where={"measure": of},
-                spec=curve(value),
+                spec=curve(value, scale={"domain": list(span), "nice": True}),
             )
         )
     return found
@@ -60,13 +60,14 @@ def idle_chart() -> Chart:
     scale = meant(held="plain", stalled="warn", failed="quiet", against_somebody="bad")
     return Chart(
         name="idle",
+        lanes=("run", "kind"),
+        step=26,
         title="Rounds that were held, stalled, failed, or went against a participant",
         description="A strip for each run and kind; the darker, the more rounds of a span.",
         table="idle",
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 26},
             "transform": [
                 {"calculate": "datum.run + ': ' + datum.kind", "as": "lane"},
                 {"calculate": "datum['last round'] + 1", "as": "end"},
@@ -94,17 +95,19 @@ def idle_chart() -> Chart:
     )  # fmt: skip
 
 
-_CERTIFICATE: dict[str, tuple[str, Spec]] = {
-    "norm": ("Length of the common direction, ‖d‖", {"type": "log"}),
+_CERTIFICATE: dict[str, tuple[str, str, Spec]] = {
+    "norm": ("‖d‖", "Length of the common direction", {"type": "log"}),
     "min_inner": (
-        "The least served participant, min ⟨gᵢ, d⟩: below 0, the step goes against it",
+        "min ⟨gᵢ, d⟩",
+        "The participant that is served least: below 0, the step goes against it",
         {"type": "symlog", "constant": 1e-3},
     ),
     "gap": (
-        "Duality gap of λ: how far from the exact answer",
+        "duality gap",
+        "How far λ is from the exact answer",
         {"type": "symlog", "constant": 1e-12},
     ),
-    "omega": ("ω: room for a step that serves all (protected rounds)", {"zero": True}),
+    "omega": ("ω", "Room for a step that serves all, in protected rounds", {"zero": True}),
 }
 
 
@@ -118,12 +121,12 @@ def certificate_charts(parts: set[str]) -> list[Chart]:
             table="certificate",
             where={"part": part},
             spec=lines_in_bins(
-                Value(label=part.replace("_", " "), format=".1~e" if part == "gap" else ".2~g"),
+                Value(label=label, axis=".1~e" if part == "gap" else ",~r"),
                 scale=scale,
                 zero_line=part == "min_inner",
             ),
         )
-        for part, (title, scale) in _CERTIFICATE.items()
+        for part, (label, title, scale) in _CERTIFICATE.items()
         if part in parts
     ]
 
@@ -144,6 +147,9 @@ def blocking_chart(users: int) -> Chart:
     """Return whom rounds went against, and who opposed them."""
     return Chart(
         name="blocking-bars",
+        lanes=("user",),
+        step=16,
+        most=25,
         title="Rounds that went against a client, or that it opposed",
         description="A bar for each client, as long as the number of such rounds.",
         table="blocking",
@@ -153,7 +159,6 @@ def blocking_chart(users: int) -> Chart:
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 16},
             "transform": [
                 {"window": [{"op": "row_number", "as": "place"}],
                  "sort": [{"field": "rounds", "order": "descending"}]},
@@ -204,13 +209,14 @@ def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
     kinds = meant(honest="plain", malicious="bad")
     strip = Chart(
         name="attack-users",
+        lanes=("run",),
+        step=46,
         title=f"{value.label.capitalize()} of honest and malicious users",
         description="A dot for each user and seed; malicious ones are crosses.",
         table="attack",
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 46, "for": "position"},
             "mark": {"type": "point", "filled": True, "size": 50, "opacity": 0.7},
             "encoding": {
                 "x": number("value", value.label, value, scale={"zero": False}),
@@ -234,7 +240,9 @@ def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
         description="A line for each run: how much weight attackers had in the step.",
         table="attack-weight",
         wide=True,
-        spec=lines_in_bins(Value(label="share of λ", format=".0%"), scale={"zero": True}),
+        spec=lines_in_bins(
+            Value(label="share of λ", format=".1%", axis=".0%"), scale={"zero": True}
+        ),
     )
     return [strip, share] if weights else [strip]
 
@@ -243,13 +251,14 @@ def quarantine_chart() -> Chart:
     """Return how many replies did not count, by reason."""
     return Chart(
         name="quarantine-reasons",
+        lanes=("reason",),
+        step=24,
         title="Replies that did not count, by reason",
         description="A bar for each reason.",
         table="quarantine",
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 24},
             "mark": {"type": "bar"},
             "encoding": {
                 "x": {"aggregate": "count", "type": "quantitative",
@@ -269,13 +278,14 @@ def seconds_chart() -> Chart:
     """Return where the time of a round went."""
     return Chart(
         name="seconds-bars",
+        lanes=("run",),
+        step=30,
         title="Seconds a round, by phase",
         description="A bar for each run, divided by the phases of a round.",
         table="seconds",
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 30},
             "mark": {"type": "bar"},
             "encoding": {
                 "x": number("seconds a round", "seconds a round"),

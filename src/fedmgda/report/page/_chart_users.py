@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fedmgda.report.page._charts import RUNS, Chart, Spec, Value, meant, number, text
+from fedmgda.report.page._charts import RUNS, STROKES, Chart, Spec, Value, meant, number, text
 
 if TYPE_CHECKING:
     from fedmgda.report.page._table import Table
@@ -63,13 +63,14 @@ def strip_chart(table: Table, value: Value) -> Chart:
     }
     return Chart(
         name="strip",
+        lanes=("run",),
+        step=52,
         title=f"Every user's {value.label}; a line marks the mean",
         description=f"One dot for each user, from left to right by {value.label}; one row per run.",
         table="users",
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 52, "for": "position"},
             "transform": _SCATTER,
             "layer": [*(intervals if users <= _BARS else []), mean, points],
         },
@@ -97,12 +98,15 @@ def ecdf_chart(value: Value) -> Chart:
             "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
             "encoding": {
                 "x": number("value", value.label, value, scale={"zero": False}),
-                "y": number("share", "share of users", Value(label="share", format=".0%")),
+                "y": number("share", "share of users", Value(label="share", axis=".0%")),
                 "order": {"field": "value", "type": "quantitative"},
                 "color": {
-                    "field": "run", "type": "nominal", "scale": RUNS, "legend": {"title": None},
+                    "field": "run", "type": "nominal", "scale": RUNS, "legend": STROKES,
                 },
-                "strokeDash": {"field": "run", "type": "nominal", "scale": {"$dashes": True}},
+                "strokeDash": {
+                    "field": "run", "type": "nominal", "scale": {"$dashes": True},
+                    "legend": STROKES,
+                },
             },
         },
     )  # fmt: skip
@@ -112,7 +116,12 @@ _CALLS = meant(
     better_beyond_chance="good", higher="plain", the_same="quiet", lower="warn",
     worse_beyond_chance="bad",
 )  # fmt: skip
-_CALL: Spec = {"field": "call", "type": "nominal", "scale": _CALLS, "legend": {"title": None}}
+_CALL: Spec = {
+    "field": "call",
+    "type": "nominal",
+    "scale": _CALLS,
+    "legend": {"title": None, "symbolOpacity": 1},
+}
 
 
 def _by_gain(users: int) -> Spec:
@@ -144,7 +153,9 @@ def dumbbells(table: Table, value: Value) -> Chart:
     there = {"filled": False, "size": 34, "strokeWidth": 1.5, "opacity": 1}
     return Chart(
         name="dumbbells",
-        title="From there (open) to here (filled), user by user; who loses most is at the top",
+        lanes=("user",),
+        step=14 if users <= _NAMED else 7,
+        title="From there (open dot) to here (filled dot), who loses most first",
         description="A line for each user joins its value under the two runs.",
         table="gains",
         choose="pair",
@@ -152,7 +163,6 @@ def dumbbells(table: Table, value: Value) -> Chart:
         runs=False,
         spec={
             "width": "container",
-            "height": {"step": 14 if users <= _NAMED else 7},
             "encoding": {"y": y, "color": _CALL, "tooltip": _gain_tooltip(value)},
             "layer": [
                 {
@@ -187,6 +197,8 @@ def gain_chart(table: Table, value: Value) -> Chart:
     }
     return Chart(
         name="gain",
+        lanes=("user",),
+        step=14 if users <= _NAMED else 7,
         title="What each user gains, with its 95 % interval",
         description="A dot for each user right of zero where it gains; a bar for its interval.",
         table="gains",
@@ -195,7 +207,6 @@ def gain_chart(table: Table, value: Value) -> Chart:
         runs=False,
         spec={
             "width": "container",
-            "height": {"step": 14 if users <= _NAMED else 7},
             "layer": [
                 {**layer, "encoding": {
                     "y": _by_gain(users), "color": _CALL,
@@ -218,6 +229,8 @@ def steering_chart(table: Table) -> Chart:
     users = len(set(table.column("user")))
     return Chart(
         name="steering-map",
+        lanes=("user",),
+        step=14 if users <= _NAMED else 6,
         title="λ by client and round: who steers most is at the top",
         description="A row for each client, from the first round to the last; bright is much λ.",
         table="steering",
@@ -228,7 +241,6 @@ def steering_chart(table: Table) -> Chart:
         runs=False,
         spec={
             "width": "container",
-            "height": {"step": 14 if users <= _NAMED else 6},
             "mark": {"type": "rect"},
             "transform": [{"calculate": "datum['last round'] + 1", "as": "end"}],
             "encoding": {

@@ -7,15 +7,25 @@ from typing import TYPE_CHECKING
 from fedmgda._text import counted, listed
 from fedmgda.experiments import to_toml
 from fedmgda.report.page._html import Markup, element, joined, plain_table
+from fedmgda.report.page._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from fedmgda.report.page._answers import Answer
     from fedmgda.report.page._facts import GroupFacts
     from fedmgda.report.page._source import Group, RunView, Source
     from fedmgda.report.page._table import Cell
 
-__all__ = ["about_runs", "headline", "problems", "progress_line", "verdicts", "what_was_run"]
+__all__ = [
+    "about_runs",
+    "answer_list",
+    "headline",
+    "problems",
+    "progress_line",
+    "verdicts",
+    "what_was_run",
+]
 
 _MANY = 6  # values that are listed in a line
 _BADGES = {
@@ -41,7 +51,7 @@ def what_was_run(source: Source, measure: str) -> Markup:
     """Return what was run as terms and their values."""
     views = source.views
     facts = {
-        "Runs": _values(group.name for group in source.groups),
+        "Runs": _values(group.name for group in source.groups) if len(source.groups) < 5 else "",
         "Data": _values(_data(view) for view in views),
         "Users": _values(str(len(view.clients)) for view in views if view.clients),
         "Model": _values(str(view.run.spec.model.name) for view in views),
@@ -119,6 +129,23 @@ def problems(source: Source) -> Markup | None:
     )
 
 
+def answer_list(given: Sequence[Answer]) -> Markup:
+    """Return the questions that come first, with their answers."""
+    return element(
+        "dl",
+        joined(
+            element(
+                "div",
+                element("dt", one.question),
+                element("dd", one.answer),
+                class_=f"answer {one.mood}",
+            )
+            for one in given
+        ),
+        class_="answers",
+    )
+
+
 def verdicts(facts: Sequence[GroupFacts], source: Source) -> Markup:
     """Return the verdict of every group, the most important sentence first."""
     cards = joined(_card(one, group) for one, group in zip(facts, source.groups, strict=True))
@@ -190,8 +217,15 @@ def about_runs(source: Source) -> Markup:
     ]
     different = None
     if differing:
-        rows = [[name, *(mine.get(k) for k in differing)] for name, mine in keys.items()]
-        different = plain_table(["run", *differing], rows, "Where the specs differ")
+        rows = tuple((name, *(mine.get(k) for k in differing)) for name, mine in keys.items())
+        different = plain_table(
+            Table(
+                name="differences",
+                title="Where the specs differ",
+                columns=("run", *differing),
+                rows=rows,
+            )
+        )
     return joined([different, *parts, _environments(source)])
 
 
@@ -207,16 +241,19 @@ def _keys(toml: str) -> Iterator[tuple[str, str]]:
 
 
 def _environments(source: Source) -> Markup:
-    rows: list[list[Cell]] = []
+    rows: list[tuple[Cell, ...]] = []
     for group in source.groups:
         found = group.first.run.environment
         versions = ", ".join(f"{name} {told}" for name, told in (found.packages or {}).items())
         rows.append(
-            [group.name, found.format, found.python, found.platform, found.machine, found.cores,
-             found.path, found.commit, versions]
+            (
+                group.name, found.format, found.python, found.platform, found.machine,
+                found.cores, found.path, found.commit, versions,
+            )
         )  # fmt: skip
     columns = (
         "run", "format", "python", "system", "processor", "cores", "computed by", "commit",
         "packages",
     )  # fmt: skip
-    return plain_table(columns, rows, "Where the runs were made")
+    title = "Where the runs were made"
+    return plain_table(Table(name="environments", title=title, columns=columns, rows=tuple(rows)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from fedmgda._text import counted
 from fedmgda.report.page._chart_rounds import (
@@ -25,7 +25,7 @@ from fedmgda.report.page._chart_users import (
     steering_chart,
     strip_chart,
 )
-from fedmgda.report.page._joined import joined_table
+from fedmgda.report.page._joined import joined_table, pairs_table
 from fedmgda.report.page._logs import attack_tables, quarantine_table, seconds_table
 from fedmgda.report.page._over_rounds import (
     average_table,
@@ -38,6 +38,9 @@ from fedmgda.report.page._section import Context, LeftOut, Section
 from fedmgda.report.page._steering import blocking_table, steering_table
 from fedmgda.report.page._story import story_tables
 from fedmgda.report.page._users import users_table
+
+if TYPE_CHECKING:
+    from fedmgda.report.page._table import Table
 
 __all__ = ["all_sections"]
 
@@ -67,6 +70,7 @@ def _users(context: Context) -> Section | LeftOut:
         lead.append("With several seeds a dot is the mean over them.")
     return Section(
         name="users",
+        short="Users",
         title=title,
         lead=tuple(lead),
         tables=(table,),
@@ -79,8 +83,8 @@ def _gains(context: Context) -> Section | LeftOut:
     joined = context.joined
     if not joined.pairs:
         return LeftOut(title=title, why=" ".join(joined.why_not) or "there is one run only.")
-    table, value = joined_table(joined), context.compared
-    lead = [pair.title + ": " + pair.found.conclusion for pair in joined.pairs[:8]]
+    table, pairs, value = joined_table(joined), pairs_table(joined), context.compared
+    lead = list[str]()
     if joined.draws:
         lead.append(
             "Beyond chance: swapping the two models' answers row by row does as much no more often "
@@ -93,10 +97,12 @@ def _gains(context: Context) -> Section | LeftOut:
     lead += joined.why_not
     return Section(
         name="gains",
+        short="Better or worse off",
         title=title,
         lead=tuple(lead),
-        tables=(table,),
+        tables=(table, pairs),
         charts=(dumbbells(table, value), gain_chart(table, value)),
+        shown=pairs,
     )
 
 
@@ -114,11 +120,19 @@ def _rounds(context: Context) -> Section | LeftOut:
     )
     return Section(
         name="rounds",
+        short="Average and worst",
         title=title,
         lead=lead,
         tables=(table,),
-        charts=tuple(average_charts(context.measure, context.value)),
+        charts=tuple(average_charts(context.measure, context.value, _span(table))),
     )
+
+
+def _span(table: Table) -> tuple[float, float]:
+    """Return the least and the largest value that is drawn."""
+    cells = [*table.column("low"), *table.column("high")]
+    known = [float(cell) for cell in cells if cell is not None]
+    return min(known), max(known)
 
 
 def _improved(context: Context) -> Section | LeftOut:
@@ -143,6 +157,7 @@ def _improved(context: Context) -> Section | LeftOut:
         lead.append("No round was held, stalled, failed or went against a participant.")
     return Section(
         name="improved",
+        short="Sacrificed",
         title=title,
         lead=tuple(lead),
         tables=tuple(table for table in (improved, idle) if table is not None),
@@ -161,7 +176,8 @@ def _steering(context: Context) -> Section | LeftOut:
     lead = [
         (
             "λ is the weight of a participant's update in the common direction: 1/m each is plain "
-            "averaging. Of several seeds the first is shown."
+            "averaging. Where a client has no mark it did not take part. Of several seeds the "
+            "first is shown."
         ),
     ]
     charts = [steering_chart(steering)]
@@ -171,6 +187,7 @@ def _steering(context: Context) -> Section | LeftOut:
         lead.append("No round went against a client, and none opposed a step.")
     return Section(
         name="steering",
+        short="Steering",
         title=title,
         lead=tuple(lead),
         tables=tuple(table for table in (steering, blocking) if table is not None),
@@ -193,6 +210,7 @@ def _certificate(context: Context) -> Section | LeftOut:
     )
     return Section(
         name="certificate",
+        short="Certificate",
         title=title,
         lead=lead,
         tables=(table,),
@@ -209,7 +227,14 @@ def _pareto(context: Context) -> Section | LeftOut:
     lead = (
         "The shortest mixture of all users' full gradients. At 0 no direction serves everybody.",
     )
-    return Section(name="pareto", title=title, lead=lead, tables=(table,), charts=(pareto_chart(),))
+    return Section(
+        name="pareto",
+        short="Pareto",
+        title=title,
+        lead=lead,
+        tables=(table,),
+        charts=(pareto_chart(),),
+    )
 
 
 def _story(context: Context) -> Section | LeftOut:
@@ -220,6 +245,7 @@ def _story(context: Context) -> Section | LeftOut:
     lead = ("Write the name of a user, or click a dot above. Of several seeds the first is shown.",)
     return Section(
         name="story",
+        short="One user",
         title=title,
         lead=lead,
         tables=tables,
@@ -234,9 +260,10 @@ def _attack(context: Context) -> Section | LeftOut:
     if tables is None:
         return LeftOut(title=title, why="no run was attacked.")
     users, weights = tables
-    lead = ("Honest and malicious users apart; every other number of this page is of honest ones.",)
+    lead = ("Honest and malicious users apart; averages elsewhere on the page are of honest ones.",)
     return Section(
         name="attack",
+        short="Attack",
         title=title,
         lead=lead,
         tables=(users, *([weights] if weights.rows else [])),
@@ -254,7 +281,12 @@ def _quarantine(context: Context) -> Section | LeftOut:
     if count > len(table.rows):
         lead += f" The first {len(table.rows)} are listed; rounds.jsonl has all of them."
     return Section(
-        name="quarantine", title=title, lead=(lead,), tables=(table,), charts=(quarantine_chart(),)
+        name="quarantine",
+        short="Quarantine",
+        title=title,
+        lead=(lead,),
+        tables=(table,),
+        charts=(quarantine_chart(),),
     )
 
 
@@ -265,7 +297,12 @@ def _seconds(context: Context) -> Section | LeftOut:
         return LeftOut(title=title, why="no timings were kept.")
     lead = ("Wall-clock seconds by phase; they depend on the machine and never repeat exactly.",)
     return Section(
-        name="seconds", title=title, lead=lead, tables=(table,), charts=(seconds_chart(),)
+        name="seconds",
+        short="Time",
+        title=title,
+        lead=lead,
+        tables=(table,),
+        charts=(seconds_chart(),),
     )
 
 
