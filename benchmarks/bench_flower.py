@@ -80,8 +80,8 @@ def embedded(folder: Path, rounds: int) -> list[float]:
 
 def on_deployment(folder: Path, rounds: int, repeats: int) -> dict[str, list[float]]:
     """Run both on one deployment, in turns."""
-    from fedmgda.flower._deployment import CONNECTION, Deployment  # noqa: PLC0415
-    from fedmgda.flower._local import Order, run_on  # noqa: PLC0415
+    from fedmgda.flower.deployment._deployment import CONNECTION, Deployment  # noqa: PLC0415
+    from fedmgda.flower.deployment._local import Order, run_on  # noqa: PLC0415
 
     found: dict[str, list[float]] = {"fedmgda": [], "Flower's FedAvg": []}
     with Deployment(folder / "d", NODES) as deployment:
@@ -121,7 +121,7 @@ def on_ray(folder: Path, rounds: int, repeats: int) -> dict[str, list[float]]:
 
 def once_on_ray(kind: str, told: Path, rounds: int) -> None:
     """Run one of them on Ray, and write what its rounds took."""
-    from fedmgda.flower._environment import keep_quiet  # noqa: PLC0415
+    from fedmgda.flower.deployment._environment import keep_quiet  # noqa: PLC0415
 
     keep_quiet()
     if kind == "ours":

@@ -2,9 +2,10 @@
 
     python benchmarks/flower_faults.py results/flower-faults
 
-Every run is a process of its own on Ray: five nodes, three rounds, four honest clients that pull
-the model halfway to 1, and a fifth that has the fault from round 2 on. Without the fifth the model
-would go 0.5, 0.75, 0.875. Written are faults.json, with all that was measured, and README.md.
+Five nodes, three rounds, four honest clients that pull the model halfway to 1, and a fifth that has
+the fault from round 2 on. Without the fifth the model would go 0.5, 0.75, 0.875. On Ray every run
+is a process of its own; one deployment (a SuperLink with TLS, SuperNodes with keys) serves all runs
+in turn. Written are faults.json, with all that was measured, and README.md.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -23,16 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda.flower._environment import keep_quiet, quiet_environment
+from fedmgda.experiments import toml_value
+from fedmgda.flower.deployment._deployment import CONNECTION, Deployment
+from fedmgda.flower.deployment._environment import keep_quiet, quiet_environment
+from flower_faulty import NODES, TIMEOUT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
-    from flwr.app import Context, Message, RecordDict
-    from flwr.clientapp import ClientApp
-    from flwr.serverapp import Grid
+    Run = Callable[[str, str, Path], int | None]
+    Table = dict[str, dict[str, dict[str, Any]]]
 
-ROUNDS, NODES, FAULTY, TIMEOUT = 3, 5, 4, 60.0
 LONGEST = 600.0  # seconds of one run
 FAULTS = {
     "none": "no fault",
@@ -45,95 +46,70 @@ FAULTS = {
     "killed": "is killed with SIGKILL",
     "all": "all five raise",
 }
-STRATEGIES = {"ours": "fedmgda.flower.FedAvg", "flower": "Flower's FedAvg"}
+STRATEGIES = ("flower", "ours")
+APP = """[build-system]
+requires = ["hatchling"]
+build-backend = "hatchling.build"
+
+[project]
+name = "faulty"
+version = "1.0.0"
+license = "Apache-2.0"
+dependencies = ["flwr>=1.41"]
+
+[tool.flwr.app]
+publisher = "fedmgda"
+
+[tool.flwr.app.components]
+serverapp = "flower_faulty:server_app"
+clientapp = "flower_faulty:client_app"
+
+[tool.flwr.app.config]
+"""
 
 
-def spoiled(fault: str, content: RecordDict) -> RecordDict:
-    """Return what a client with a fault sends, or do what it does instead."""
-    from flwr.app import Array, ArrayRecord  # noqa: PLC0415
-
-    arrays = content.array_records["arrays"]
-    match fault:
-        case "raises" | "all":
-            raise ZeroDivisionError("the fault")
-        case "exits":
-            sys.exit(3)
-        case "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        case "nan":
-            arrays = ArrayRecord({"w": Array(np.full(3, np.nan, np.float32))})
-        case "shape":
-            arrays = ArrayRecord({"w": Array(np.full(1, 3.0, np.float32))})
-        case "key":
-            arrays = ArrayRecord({"v": arrays["w"]})
-        case "count":
-            content.metric_records["metrics"]["num-examples"] = -100
-            arrays = ArrayRecord({"w": Array(np.full(3, 3.0, np.float32))})
-    content["arrays"] = arrays
-    return content
+def on_ray(strategy: str, fault: str, folder: Path) -> int | None:
+    """Carry out a run in a process of its own; return its exit code, None if it never ended."""
+    told = {"FAULTS_STRATEGY": strategy, "FAULTS_FAULT": fault, "FAULTS_FOLDER": str(folder)}
+    command = [sys.executable, str(Path(__file__).resolve()), "--ray"]
+    return _code(command, {**quiet_environment(folder / "flwr"), **told})
 
 
-def client_app(fault: str) -> ClientApp:
-    """Return an app whose last client has the fault from round 2 on."""
-    from flwr.app import Array, ArrayRecord, Message, MetricRecord, RecordDict  # noqa: PLC0415
-    from flwr.clientapp import ClientApp  # noqa: PLC0415
+def on(deployment: Deployment) -> Run:
+    """Return what carries out a run on a deployment."""
 
-    app = ClientApp()
+    def run(strategy: str, fault: str, folder: Path) -> int | None:
+        told = {"strategy": strategy, "fault": fault, "folder": str(folder)}
+        app = folder / "app"
+        app.mkdir()
+        lines = [f"{key} = {toml_value(value)}\n" for key, value in told.items()]
+        (app / "pyproject.toml").write_text(APP + "".join(lines))
+        return _code(["flwr", "run", str(app), CONNECTION, "--stream"], deployment.environment)
 
-    @app.train()
-    def train(message: Message, context: Context) -> Message:
-        number = int(context.node_config["partition-id"])
-        w = message.content.array_records["arrays"]["w"].numpy()
-        metrics = MetricRecord({"num-examples": 10, "client-id": number})
-        moved = ArrayRecord({"w": Array((w + np.float32(1.0)) / np.float32(2.0))})
-        content = RecordDict({"arrays": moved, "metrics": metrics})
-        round_num = int(str(message.content.config_records["config"]["server-round"]))
-        if fault == "all" or (number == FAULTY and round_num > 1):
-            content = spoiled(fault, content)
-        return Message(content=content, reply_to=message)
-
-    return app
+    return run
 
 
-def run_one(strategy: str, fault: str, folder: Path) -> None:
-    """Carry out one run on Ray, and leave what became of it in the folder."""
-    from flwr.app import Array, ArrayRecord  # noqa: PLC0415
-    from flwr.serverapp import ServerApp  # noqa: PLC0415
-    from flwr.serverapp.strategy import FedAvg as FlowersFedAvg  # noqa: PLC0415
-    from flwr.simulation import run_simulation  # noqa: PLC0415
+def _code(command: list[str], environment: Mapping[str, str]) -> int | None:
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, timeout=LONGEST, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode
 
-    from fedmgda.flower import FedAvg  # noqa: PLC0415
 
-    server, marks = ServerApp(), [time.perf_counter()]
-    start = ArrayRecord({"w": Array(np.zeros(3, np.float32))})
+def simulate() -> None:
+    """Carry out the run that the environment describes, on Ray."""
+    from flwr.simulation import run_simulation  # noqa: PLC0415 (slow)
 
-    def after(round_num: int, arrays: ArrayRecord) -> None:
-        marks.append(time.perf_counter())
-        found = {name: array.numpy().tolist() for name, array in arrays.items()}
-        told = {"round": round_num, "model": found, "seconds": marks[-1] - marks[-2]}
-        with (folder / "rounds.jsonl").open("a") as file:
-            file.write(json.dumps(told) + "\n")
-
-    @server.main()
-    def main(grid: Grid, context: Context) -> None:
-        del context
-        known = {"record": folder / "run"} if strategy == "ours" else {}
-        kind: Callable[..., Any] = FedAvg if strategy == "ours" else FlowersFedAvg
-        made = kind(fraction_evaluate=0.0, min_available_nodes=NODES, **known)
-        try:
-            result = made.start(grid, start, num_rounds=ROUNDS, timeout=TIMEOUT, evaluate_fn=after)
-            end = {"final": {n: a.numpy().tolist() for n, a in result.arrays.items()}}
-        except BaseException as error:
-            end = {"error": f"{type(error).__name__}: {error}"[:300]}
-            (folder / "end.json").write_text(json.dumps(end))
-            raise
-        (folder / "end.json").write_text(json.dumps(end))
+    from flower_faulty import client_app, server_app  # noqa: PLC0415
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         run_simulation(
-            server_app=server,
-            client_app=client_app(fault),
+            server_app=server_app,
+            client_app=client_app,
             num_supernodes=NODES,
             backend_config={
                 "client_resources": {"num_cpus": 1, "num_gpus": 0.0},
@@ -142,22 +118,11 @@ def run_one(strategy: str, fault: str, folder: Path) -> None:
         )
 
 
-def measured(strategy: str, fault: str) -> dict[str, Any]:
-    """Run one process and read what it left."""
+def measured(run: Run, strategy: str, fault: str) -> dict[str, Any]:
+    """Carry out one run, and read what it left."""
     with tempfile.TemporaryDirectory() as name:
         folder, started = Path(name), time.perf_counter()
-        command = [sys.executable, str(Path(__file__).resolve()), "--one", strategy, fault, name]
-        try:
-            done = subprocess.run(
-                command,
-                env=quiet_environment(folder / "flwr"),
-                capture_output=True,
-                timeout=LONGEST,
-                check=False,
-            )
-            code: int | None = done.returncode
-        except subprocess.TimeoutExpired:
-            code = None
+        code = run(strategy, fault, folder)
         found = {"seconds": time.perf_counter() - started, "exit_code": code}
         lines, end = folder / "rounds.jsonl", folder / "end.json"
         told = lines.read_text().splitlines() if lines.exists() else []
@@ -196,41 +161,62 @@ def reasons(one: dict[str, Any]) -> str:
     )
 
 
-def page(table: dict[str, dict[str, Any]]) -> str:
-    """Return the table that people read."""
+def page(tables: Mapping[str, Table]) -> str:
+    """Return the tables that people read."""
     lines = [
         "# One faulty client of five: our FedAvg on Flower, and Flower's own",
         "",
         str(__doc__).partition("\n\n    python")[2].partition("\n\n")[2].strip(),
         "",
         "Made by `python benchmarks/flower_faults.py results/flower-faults`; a client may take",
-        f"{TIMEOUT:g} s. There are two actors, and Ray replaces none that died: its other clients",
-        "fail with it.",
-        "",
-        "| the fifth client | Flower's FedAvg | ours | whom our record names |",
-        "|---|---|---|---|",
+        f"{TIMEOUT:g} s. On Ray there are two actors, and none that died is replaced: its other",
+        "clients fail with it. A deployment has a process for each message of each node.",
     ]
-    for fault, text in FAULTS.items():
-        cells = [became_of(table[fault][strategy]) for strategy in ("flower", "ours")]
-        lines.append("| " + " | ".join([text, *cells, reasons(table[fault]["ours"])]) + " |")
+    for engine, table in tables.items():
+        lines += [
+            "",
+            f"## {engine}",
+            "",
+            "| the fifth client | Flower's FedAvg | ours | whom our record names |",
+            "|---|---|---|---|",
+        ]
+        for fault, text in FAULTS.items():
+            cells = [became_of(table[fault][strategy]) for strategy in STRATEGIES]
+            lines.append("| " + " | ".join([text, *cells, reasons(table[fault]["ours"])]) + " |")
     return "\n".join([*lines, ""])
 
 
-def main(place: Path) -> None:
-    """Measure every fault with both, and write the table."""
-    table: dict[str, dict[str, Any]] = {}
+def measure_all(engine: str, run: Run) -> Table:
+    """Measure every fault with both strategies."""
+    table: Table = {}
     for fault in FAULTS:
-        table[fault] = {strategy: measured(strategy, fault) for strategy in STRATEGIES}
+        table[fault] = {strategy: measured(run, strategy, fault) for strategy in STRATEGIES}
         for strategy, one in table[fault].items():
-            print(f"{fault:8} {strategy:7} {one['seconds']:6.1f} s  {became_of(one)}", flush=True)
+            words = f"{engine:10} {fault:8} {strategy:7} {one['seconds']:6.1f} s  {became_of(one)}"
+            print(words, flush=True)
+    return table
+
+
+def main(place: Path) -> None:
+    """Measure on both engines, and write the tables."""
     place.mkdir(parents=True, exist_ok=True)
-    (place / "faults.json").write_text(json.dumps(table, indent=1) + "\n")
-    (place / "README.md").write_text(page(table))
+    os.environ["PYTHONPATH"] = os.pathsep.join(
+        filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
+    )
+    tables = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="fm-") as name,
+        Deployment(Path(name) / "d", NODES) as deployment,
+    ):
+        tables["A SuperLink and five SuperNodes"] = measure_all("deployment", on(deployment))
+    tables["Ray"] = measure_all("ray", on_ray)
+    (place / "faults.json").write_text(json.dumps(tables, indent=1) + "\n")
+    (place / "README.md").write_text(page(tables))
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--one":
+    if sys.argv[1] == "--ray":
         keep_quiet()
-        run_one(sys.argv[2], sys.argv[3], Path(sys.argv[4]))
+        simulate()
     else:
         main(Path(sys.argv[1]))

@@ -7,7 +7,7 @@ import time
 import psutil
 
 from fedmgda.experiments import RunFolder, Spec, execute, parse, resolve
-from fedmgda.flower._local import Order, run_on
+from fedmgda.flower.deployment._local import Order, run_on
 
 NODES = 3
 SAME = ("rounds.jsonl", "evaluations.jsonl", "model.safetensors")

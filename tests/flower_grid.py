@@ -11,9 +11,9 @@ from flwr.app.error import Error
 from flwr.supercore.task_identity import TaskIdentity
 
 from fedmgda.experiments import to_toml
-from fedmgda.flower._node import answer_as
-from fedmgda.flower._wire import question_from_records, to_records
+from fedmgda.flower.node._node import answer_as
 from fedmgda.flower.server_app import Settings, serve
+from fedmgda.flower.wire._messages import question_from_records, to_records
 from runs import small_spec
 
 

@@ -12,7 +12,7 @@ import time
 import warnings
 from pathlib import Path
 
-from fedmgda.flower._environment import keep_quiet
+from fedmgda.flower.deployment._environment import keep_quiet
 
 APP = Path(__file__).parents[1] / "examples" / "flower-app"
 ROUNDS = 3

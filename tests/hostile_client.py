@@ -17,8 +17,8 @@ import numpy as np
 from flwr.app import Message
 from flwr.clientapp import ClientApp
 
-from fedmgda.flower._wire import answer_from_records, question_from_records, to_records
 from fedmgda.flower.client_app import reply
+from fedmgda.flower.wire._messages import answer_from_records, question_from_records, to_records
 
 FAULTS = "FEDMGDA_TEST_FAULTS"
 LATE = 1000.0  # by how much longer than others is what comes too late

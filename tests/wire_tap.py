@@ -8,8 +8,8 @@ from pathlib import Path
 
 from flwr.clientapp import ClientApp
 
-from fedmgda.flower._wire import answer_from_records, to_bytes
 from fedmgda.flower.client_app import reply
+from fedmgda.flower.wire._messages import answer_from_records, to_bytes
 
 TAP = "FEDMGDA_TEST_TAP"
 app = ClientApp()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
 from typing import TYPE_CHECKING
 
@@ -17,8 +18,10 @@ __all__ = [
     "printable",
     "shown",
     "told_apart",
+    "without_colours",
 ]
 
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, line breaks
 _UNSEEN = _UNSHOWN | {"Cf"}  # what turns the direction of writing, or cannot be seen
 _KEPT = frozenset("\n\t\u200c\u200d")  # lines, and joiners, without which some scripts are misspelt
@@ -124,3 +127,12 @@ def told_apart(names: Iterable[str], taken: Collection[str] = ()) -> list[str]:
             free, number = f"{name} {number}", number + 1
         found[free] = None
     return list(found)[len(set(taken)) :]
+
+
+def without_colours(text: str) -> str:
+    r"""Return what a program printed without what colours it on a terminal.
+
+    >>> without_colours("\x1b[36mone\x1b[0m two")
+    'one two'
+    """
+    return _COLOURS.sub("", text)

@@ -42,7 +42,7 @@ def test_every_study_runs_and_reports(name, tmp_path):
 
 
 def _drawn(study):
-    return {kind if kind in {"violins", "bars"} else "curves" for kind in study.figures}
+    return {kind if kind in {"violins", "dots"} else "curves" for kind in study.figures}
 
 
 def command(*arguments):

@@ -21,7 +21,7 @@ from fedmgda.cli._flower import flower_app
 from fedmgda.cli._grouped_help import DATA, LOOK, OWN, PAPER, RUN, GroupedHelp
 from fedmgda.cli._header import header
 from fedmgda.cli._init import init
-from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
+from fedmgda.cli._options import NoCode, Overrides, SpecPath  # noqa: TC001 (read at run time)
 from fedmgda.cli._plot import plot
 from fedmgda.cli._predict import predict
 from fedmgda.cli._progress import leave_if_failed, watch_jobs, watch_run
@@ -81,13 +81,6 @@ app.command(short_help="Look at runs: one page, no network.", rich_help_panel=LO
 app.command(short_help="Prove a run: compute again what it claims.", rich_help_panel=LOOK)(verify)
 app.command(rich_help_panel=LOOK)(explain)
 
-SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
-    ),
-]
 Strict = Annotated[
     bool, typer.Option("--strict", help="End with code 9 unless the run is shown to have learned.")
 ]

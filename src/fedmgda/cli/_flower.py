@@ -11,7 +11,7 @@ from fedmgda._errors import SpecError
 from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._flower_node import Nodes, keys, node, require_flower
 from fedmgda.cli._flower_schema import schema
-from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
+from fedmgda.cli._options import NoCode, Overrides, SpecPath  # noqa: TC001 (read at run time)
 from fedmgda.cli._screen import print_screen
 from fedmgda.experiments import (
     NODES,
@@ -29,7 +29,7 @@ from fedmgda.experiments import (
 )
 
 if TYPE_CHECKING:
-    from fedmgda.flower._local import Order
+    from fedmgda.flower.deployment._local import Order
 
 __all__ = ["flower_app"]
 
@@ -41,13 +41,6 @@ flower_app = typer.Typer(
     no_args_is_help=True,
 )
 
-SpecPath = Annotated[Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")]
-Overrides = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
-    ),
-]
 Out = Annotated[
     Path | None,
     typer.Option(
@@ -109,7 +102,7 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         code = simulate_on_ray(order.spec, order.out, nodes)
         _conclude(order.out, code, as_json=as_json)
         return
-    from fedmgda.flower._local import run_locally, run_on_superlink  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._local import run_locally, run_on_superlink  # noqa: PLC0415 (optional)
 
     def news(text: str) -> None:
         if not as_json:
@@ -151,7 +144,7 @@ def _order(
     no_code: bool,
 ) -> Order:
     require_flower()
-    from fedmgda.flower._local import Order  # noqa: PLC0415 (optional packages)
+    from fedmgda.flower.deployment._local import Order  # noqa: PLC0415 (optional packages)
 
     table = with_overrides(read_toml(spec_path), config or [])
     if "sweep" in table:
@@ -183,7 +176,7 @@ def _conclude(folder: Path, code: int, *, as_json: bool) -> None:
         out.print_json(to_json(finished.summary))
     else:
         print_screen(finished)
-    from fedmgda.flower._roster import read_refusals  # noqa: PLC0415 (optional packages)
+    from fedmgda.flower.server._roster import read_refusals  # noqa: PLC0415 (optional packages)
 
     refusals = read_refusals(folder / NODES)
     for refusal in refusals[:_REFUSALS]:

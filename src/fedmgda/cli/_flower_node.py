@@ -54,7 +54,7 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
 ) -> None:
     """Be a node of a federation: a SuperNode with its resident worker, until it is stopped."""
     require_flower()
-    from fedmgda.flower._supernode import Seat, run_node  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._supernode import Seat, run_node  # noqa: PLC0415 (optional)
 
     if insecure == (authority is not None or key is not None) or (
         not insecure and (authority is None or key is None)
@@ -90,7 +90,7 @@ def keys(
 ) -> None:
     """Make what a secured federation needs: a certificate for the SuperLink, a key per node."""
     require_flower()
-    from fedmgda.flower._keys import make_node_key, make_server_keys  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._keys import make_node_key, make_server_keys  # noqa: PLC0415 (optional)
 
     made = make_server_keys(folder, hosts or ())
     for index in range(nodes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -10,10 +11,18 @@ from fedmgda._errors import SpecError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
-__all__ = ["NoCode", "refuse_others", "require_folders"]
+__all__ = ["NoCode", "Overrides", "SpecPath", "refuse_others", "require_folders"]
 
+SpecPath: TypeAlias = Annotated[
+    Path, typer.Argument(help="The spec, a TOML file.", metavar="SPEC.TOML")
+]
+Overrides: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--config", "-c", metavar="KEY=VALUE", help="Override a key, as in -c rule.epsilon=0.1."
+    ),
+]
 NoCode: TypeAlias = Annotated[
     bool,
     typer.Option("--no-code", help="Refuse a spec that names code, as package.module:name does."),

@@ -49,7 +49,7 @@ from fedmgda.experiments._rows import (
     TimingRow,
 )
 from fedmgda.experiments._run import Progress, execute
-from fedmgda.experiments._settle import Settled, settle, settle_elsewhere
+from fedmgda.experiments._settle import Settled, settle, settle_elsewhere, settled_like
 from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
@@ -155,6 +155,7 @@ __all__ = [
     "run_folders",
     "settle",
     "settle_elsewhere",
+    "settled_like",
     "spec_keys",
     "spec_tables",
     "to_json",

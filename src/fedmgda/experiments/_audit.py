@@ -16,7 +16,7 @@ from fedmgda.experiments._records import TIMINGS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["FAULTS", "Audit", "Finding", "Tally", "verdict_of"]
+__all__ = ["FAULTS", "NOT_COVERED", "Audit", "Finding", "Tally", "verdict_of"]
 
 Standing: TypeAlias = Literal["proved", "wrong", "not checkable"]
 
@@ -34,7 +34,7 @@ NOT_PROVED = (
 NOT_COVERED = (
     ENVIRONMENT, TIMINGS, f"{CHECKPOINTS}/", LOCK, f"[engine] and [records] in {SPEC}",
 )  # fmt: skip
-"""What lies in a run folder and is no result."""
+"""What lies in every run folder and is no result."""
 
 
 @final

@@ -101,6 +101,14 @@ def settle_elsewhere(spec: Spec, num_clients: int, curvature: float) -> Spec:
     return _with(spec, _Measured("the data of the nodes", num_clients, curvature))
 
 
+def settled_like(spec: Spec, other: Spec) -> Spec:
+    """Put in what a resolved spec leaves to the data, as another spec has it."""
+    open_keys = ["per_round"] * _open_participation(spec)
+    open_keys += ["client_lr"] * (spec.clients.client_lr == "auto")
+    told = {key: getattr(other.clients, key) for key in open_keys}
+    return replace(spec, clients=replace(spec.clients, **told))
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class _Measured:

@@ -9,13 +9,14 @@ import numpy as np
 
 import fedmgda
 from fedmgda._errors import DataError
-from fedmgda._files import file_digest
-from fedmgda.experiments._audit import Audit, Finding, verdict_of
+from fedmgda._files import file_digest, is_there
+from fedmgda.experiments._audit import NOT_COVERED, Audit, Finding, verdict_of
 from fedmgda.experiments._environment import environment
 from fedmgda.experiments._folder_files import (
     CLIENTS,
     DONE,
     MODEL,
+    NODES,
     PREDICTIONS,
     SPEC,
     SUMMARY,
@@ -95,6 +96,7 @@ def _audit(place: Path, ledger: Ledger, folder: Folder | None) -> Audit:
         format=None if folder is None else folder.environment.format,
         rounds=rounds,
         findings=tuple(ledger.findings),
+        not_covered=(*([NODES] if is_there(place / NODES) else []), *NOT_COVERED),
     )
 
 

@@ -1,5 +1,5 @@
-from fedmgda.flower._client_id import tell_client_id as tell_client_id
-from fedmgda.flower._named import (
+from fedmgda.flower.strategy._client_id import tell_client_id as tell_client_id
+from fedmgda.flower.strategy._named import (
     AFL as AFL,
     FedAvg as FedAvg,
     FedAvgN as FedAvgN,
@@ -7,4 +7,4 @@ from fedmgda.flower._named import (
     FedMGDAPlus as FedMGDAPlus,
     QFedAvg as QFedAvg,
 )
-from fedmgda.flower._strategy import RuleStrategy as RuleStrategy
+from fedmgda.flower.strategy._rule_strategy import RuleStrategy as RuleStrategy

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FedmgdaError, MissingDependencyError
 from fedmgda.experiments import Interrupted, to_toml
-from fedmgda.flower._environment import keep_quiet
+from fedmgda.flower.deployment._environment import keep_quiet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from flwr.app import Context
 
     from fedmgda.experiments import Spec
-    from fedmgda.flower._exchange import Grid
+    from fedmgda.flower.server._grid_exchanges import Grid
 
 __all__ = ["simulate_on_ray"]
 

@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING
 from flwr.app import Message
 from flwr.clientapp import ClientApp
 
-from fedmgda.flower._wire import answer_from_bytes, question_from_records, to_bytes, to_records
-from fedmgda.flower._worker import WorkerLostError, ask
+from fedmgda.flower.node._worker import WorkerLostError, ask
+from fedmgda.flower.wire._messages import (
+    answer_from_bytes,
+    question_from_records,
+    to_bytes,
+    to_records,
+)
 
 if TYPE_CHECKING:
     from flwr.app import Context
 
-    from fedmgda.flower._wire import Answer, Question
+    from fedmgda.flower.wire._messages import Answer, Question
 
 __all__ = ["app"]
 
@@ -35,7 +40,7 @@ def reply(message: Message, context: Context) -> Message:
     if worker:
         answer = _ask_worker(str(worker), question.with_header(node=config))
     else:
-        from fedmgda.flower._node import answer_as  # noqa: PLC0415 (a worker has it loaded)
+        from fedmgda.flower.node._node import answer_as  # noqa: PLC0415 (a worker has it loaded)
 
         answer = answer_as(config, question)
     return Message(to_records(answer), reply_to=message)

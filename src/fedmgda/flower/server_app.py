@@ -25,15 +25,18 @@ from fedmgda.experiments import (
     RunFolder,
     Spec,
     execute,
+    holds_run,
     interruptible,
+    open_run,
     parse,
     parse_toml,
+    settled_like,
 )
-from fedmgda.flower._end import End, end_file, write_end
-from fedmgda.flower._exchange import Exchanges
-from fedmgda.flower._grid_clients import GridClients
-from fedmgda.flower._roster import Roster, permissions
-from fedmgda.flower._survey import survey
+from fedmgda.flower.server._grid_clients import GridClients
+from fedmgda.flower.server._grid_exchanges import GridExchanges
+from fedmgda.flower.server._roster import Roster, permissions
+from fedmgda.flower.server._survey import survey
+from fedmgda.flower.wire._end import End, end_file, write_end
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -41,8 +44,8 @@ if TYPE_CHECKING:
     from flwr.app import Context
 
     from fedmgda.experiments import Progress
-    from fedmgda.flower._exchange import Grid
-    from fedmgda.flower._roster import NodeEvent
+    from fedmgda.flower.server._grid_exchanges import Grid
+    from fedmgda.flower.server._roster import NodeEvent
 
 __all__ = ["Settings", "app", "serve"]
 
@@ -166,20 +169,28 @@ def serve(
 
 def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
     spec = parse(Spec, parse_toml(settings.spec.encode(), Path("the run config")))
+    if _is_finished(settings.out, spec):
+        return
     permitted = permissions(settings.roster)
-    exchanges = Exchanges(grid, run, look_up)
+    exchanges = GridExchanges(grid, run, look_up)
     files = survey(exchanges, spec, settings.num_nodes, permitted)
     if files is not None:
         spec = files.spec
     folder = RunFolder.create(settings.out, spec)
-    if folder.done:
-        return
     roster = Roster(permitted, lambda event: _write_down(folder.path / NODES, event))
     for event in () if files is None else files.events:
         _write_down(folder.path / NODES, event)
     clients = GridClients(exchanges, roster, spec, settings.num_nodes, files)
     for progress in execute(folder, clients):
         _tell(progress)
+
+
+def _is_finished(out: Path, spec: Spec) -> bool:
+    """Tell whether a folder holds the finished run of a spec: then no node is needed."""
+    if not holds_run(out):
+        return False
+    run = open_run(out)
+    return run.finished and run.holds(settled_like(spec, run.spec))
 
 
 def _tell(progress: Progress) -> None:

@@ -7,7 +7,7 @@ import socket
 import sys
 from pathlib import Path
 
-from fedmgda.flower._worker import keep, leave_with_parent, serve
+from fedmgda.flower.node._worker import keep, leave_with_parent, serve
 
 __all__ = ["main"]
 
@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> None:
         keep(Path(arguments[0]), [sys.executable, "-m", "fedmgda.flower.worker", "--serve"])
         return
     leave_with_parent()
-    from fedmgda.flower._node import answer_bytes  # noqa: PLC0415 (the keeper needs no torch)
+    from fedmgda.flower.node._node import answer_bytes  # noqa: PLC0415 (the keeper needs no torch)
 
     serve(socket.socket(fileno=int(arguments[1])), answer_bytes)
 

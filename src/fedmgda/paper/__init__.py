@@ -8,6 +8,7 @@ from fedmgda.paper._primary import PRIMARIES, Decision, Primary, decide
 from fedmgda.paper._promise import Promise
 from fedmgda.paper._published import Number, published_number
 from fedmgda.paper._questions import Answer
+from fedmgda.paper._redraw import draw_published
 from fedmgda.paper._report import Report
 from fedmgda.paper._setting import Setting, default_folder, parse_seeds, plan_study, run_command
 from fedmgda.paper._statistics import Difference, holm, paired_difference
@@ -48,6 +49,7 @@ __all__ = [
     "calibrate",
     "decide",
     "default_folder",
+    "draw_published",
     "elsewhere",
     "export_study",
     "fixed_answers_lines",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES", "Figure", "Kind", "Study", "load_study", "study_text"]
 
 Kind: TypeAlias = Literal["table", "curves", "violins", "improved", "bars", "questions", "theory"]
-Figure: TypeAlias = Literal["accuracy", "loss", "improved", "violins", "bars"]
+Figure: TypeAlias = Literal["accuracy", "loss", "improved", "violins", "dots"]
 
 STUDIES = (
     "adult-bias", "fig1-cifar", "fig1-fmnist", "fig2-adult", "fig2-cifar", "fig3-b10", "fig3-b400",
@@ -48,7 +48,7 @@ class Study:
         runs: The study whose folder and runs this one shares; empty for its own.
         span: Of the exponentially weighted mean over rounds.
         panel: The key of the grid that panels differ in; empty for one panel.
-        group: What groups of bars differ in: "metric", or a key of the grid.
+        group: What panels of dots differ in: "metric", or a key of the grid.
         names: How values of the grid are called in figures.
         pairs: Variants to compare seed by seed, the first minus the second. A protected one is
             held to the second of its first pair: the same rule without protection.

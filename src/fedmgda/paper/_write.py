@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 from fedmgda._errors import StoreError
 from fedmgda._files import write_file
-from fedmgda.paper._figures import draw_study
+from fedmgda.paper._figures import Measured, Pictured, draw_study
 from fedmgda.paper._page import markdown
+from fedmgda.paper._records import columns_of, record_of
 from fedmgda.paper._report import make_report
+from fedmgda.paper._result import by_cell
 from fedmgda.paper._text import (
     answers_csv,
     fixed_answers_csv,
@@ -42,10 +44,28 @@ def write_report(study: Study, setting: Setting, folder: Path) -> Report:
     for name, text in texts.items():
         write_file(folder / name, text.encode())
     try:
-        figures = draw_study(study, report.results, report.lines, folder)
+        figures = draw_study(study, _pictured(setting, report), folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
     return replace(report, files=[*(folder / name for name in texts), *figures])
+
+
+def _pictured(setting: Setting, report: Report) -> Pictured:
+    """Return what is drawn, to the digits that are published: a reader can draw it again."""
+    return Pictured(
+        compat=setting.compat,
+        groups=[
+            [record_of(result.run, columns_of(result)) for result in group]
+            for group in by_cell(report.results).values()
+        ],
+        rows=[
+            Measured(
+                cell=line.cell, metric=line.metric, seeds=len(line.values), mean=line.mean,
+                std=line.std, published=line.published.mean if line.published else None,
+            )
+            for line in report.lines
+        ],
+    )  # fmt: skip
 
 
 def _texts(study: Study, setting: Setting, report: Report) -> dict[str, str]:

@@ -9,12 +9,10 @@ import numpy as np
 
 from fedmgda.metrics import smoothed
 from fedmgda.report._style import (
-    COLORS,
-    DASHES,
     figure_style,
     fitted,
     legend_below,
-    places,
+    looks,
     save_figure,
 )
 
@@ -25,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from fedmgda._types import Vector
+    from fedmgda.report._style import Look
 
 __all__ = ["Panel", "Series", "draw_curves", "series_of_runs"]
 
@@ -70,6 +69,8 @@ class Panel:
         percent: Whether values run from 0 to 100 and are marked with a percent sign.
         log_x: Whether the horizontal axis is logarithmic.
         log_y: Whether the vertical axis is logarithmic.
+        rising: Whether the first tenth of the horizontal axis, where everything rises steeply, may
+            lie below the frame, so that later differences can be seen; the axis then says so.
     """
 
     title: str
@@ -79,6 +80,7 @@ class Panel:
     percent: bool = False
     log_y: bool = False
     log_x: bool = False
+    rising: bool = False
 
 
 def series_of_runs(label: str, x: Vector, runs: ArrayLike, *, span: float = 1.0) -> Series:
@@ -117,7 +119,8 @@ def draw_curves(
     """
     if not panels:
         raise ValueError(f"panels must hold at least one panel, got none for {path.name}.")
-    order = places(series.label for panel in panels for series in panel.series)
+    labels = [series.label for panel in panels for series in panel.series if not series.beside]
+    shapes = looks(labels)
     wide = min(columns, len(panels))
     high = -(-len(panels) // wide)
     with figure_style() as library:
@@ -126,27 +129,26 @@ def draw_curves(
         grid = figure.subplots(high, wide, squeeze=False).ravel()
         handles: dict[str, Any] = {}
         for axes, panel in zip(grid, panels, strict=False):
-            handles |= _draw_panel(axes, panel, order)
+            drawn = _draw_panel(axes, panel, shapes)
+            handles |= {label: line for label, line in drawn.items() if label not in handles}
         for axes in grid[len(panels) :]:
             axes.remove()
         figure.suptitle(fitted(title, size[0]))
-        shown = [label for label in order if label in handles]
-        legend_below(figure, [handles[label] for label in shown], shown)
+        legend_below(figure, list(handles.values()), list(handles))
         return save_figure(figure, path)
 
 
-def _draw_panel(axes: Any, panel: Panel, order: Mapping[str, int]) -> dict[str, Any]:
+def _draw_panel(axes: Any, panel: Panel, shapes: Mapping[str, Look]) -> dict[str, Any]:
     if panel.log_x:
         axes.set_xscale("log")
     if panel.log_y:
         axes.set_yscale("log", nonpositive="mask")
     handles = {}
-    for series in panel.series:
-        place = order[series.beside or series.label]
-        color = COLORS[place % len(COLORS)]
-        dashes = ":" if series.beside else DASHES[place % len(DASHES)]
+    for series, width in zip(panel.series, _widths(panel.series), strict=True):
+        color, dashes = shapes[series.beside or series.label]
+        dashes = ":" if series.beside else dashes
         (handles[series.label],) = axes.plot(
-            series.x, series.mean, color=color, ls=dashes, lw=1.5, label=series.label
+            series.x, series.mean, color=color, ls=dashes, lw=width, label=series.label
         )
         if series.std is not None:
             low, high = _band(series.mean, series.std, panel)
@@ -157,7 +159,41 @@ def _draw_panel(axes: Any, panel: Panel, order: Mapping[str, int]) -> dict[str, 
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:g} %")
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, -3.0), min(high, 103.0))
+    if panel.log_y:
+        _plain_ticks(axes.yaxis)
+    if panel.rising and (start := _start(panel)) is not None:
+        axes.set_ylim(bottom=start)
+        axes.set_ylabel(f"{panel.y_label}\n(the axis starts at {start:g}{' %' * panel.percent})")
     return handles
+
+
+def _widths(curves: Sequence[Series]) -> list[float]:
+    """Return how wide curves are drawn: wider where a later one lies exactly on them."""
+    hidden = [
+        sum(np.array_equal(curve.mean, later.mean, equal_nan=True) for later in curves[place + 1 :])
+        for place, curve in enumerate(curves)
+    ]
+    return [1.5 + 1.2 * count for count in hidden]
+
+
+def _start(panel: Panel) -> float | None:
+    """Return the multiple of ten below all but the first tenth of the curves; None if below all."""
+    x = np.concatenate([series.x for series in panel.series])
+    low = np.concatenate([s.mean if s.std is None else s.mean - s.std for s in panel.series])
+    later = low[np.isfinite(low) & (x >= 0.1 * x.max(initial=0.0))]
+    start = 10.0 * float(np.floor(later.min(initial=np.inf) / 10.0))
+    return start if np.isfinite(start) and (low < start).any() else None
+
+
+def _plain_ticks(axis: Any) -> None:
+    """Write 0.5 instead of 5 x 10^-1 where a logarithmic axis spans less than two decades."""
+    from matplotlib.ticker import LogLocator, NullFormatter  # noqa: PLC0415 (optional, and slow)
+
+    low, high = axis.get_view_interval()
+    if low > 0.0 and high < 100.0 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0)))
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _band(mean: Vector, std: Vector, panel: Panel) -> tuple[Vector, Vector]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedmgda._errors import MissingDependencyError
 
@@ -16,9 +16,11 @@ if TYPE_CHECKING:
 __all__ = [
     "COLORS",
     "DASHES",
+    "Look",
     "figure_style",
     "fitted",
     "legend_below",
+    "looks",
     "places",
     "save_figure",
     "wrapped",
@@ -92,6 +94,44 @@ def places(labels: Iterable[str]) -> dict[str, int]:
             found[label] = _RULES.index(rule)
     free = (place for place in count() if place not in found.values())
     return {label: found[label] if label in found else next(free) for label in distinct}
+
+
+class Look(NamedTuple):
+    """How a curve is told from others."""
+
+    color: str
+    dashes: Any
+
+
+def looks(labels: Iterable[str]) -> dict[str, Look]:
+    """Give every label a colour and dashes of its own.
+
+    Variants of one rule, such as "FedAvg" and "FedAvg protected", have its colour; what stands
+    behind its name has the same dashes in all rules. Where no rule has variants, or more than there
+    are dashes, every label has a place of its own.
+
+    >>> found = looks(["FedAvg", "FedAvg protected", "FedMGDA+ protected"])
+    >>> [COLORS.index(look.color) for look in found.values()]
+    [0, 0, 2]
+    >>> [DASHES.index(look.dashes) for look in found.values()]
+    [0, 1, 1]
+    """
+    distinct = list(dict.fromkeys(labels))
+    rules = {x: rule if (rule := x.partition(" ")[0]) in _RULES else x for x in distinct}
+    order = places(rules.values())
+    if len(order) == len(distinct):
+        return {label: _own_look(order[rules[label]]) for label in distinct}
+    rests = {label: label.removeprefix(rules[label]) for label in distinct}
+    kinds = list(dict.fromkeys(rests.values()))
+    found = {label: _own_look(order[rules[label]], kinds.index(rests[label])) for label in distinct}
+    if len(set(found.values())) == len(distinct):
+        return found
+    return {label: _own_look(place) for label, place in places(distinct).items()}
+
+
+def _own_look(place: int, dashes: int | None = None) -> Look:
+    dashes = place if dashes is None else dashes
+    return Look(COLORS[place % len(COLORS)], DASHES[dashes % len(DASHES)])
 
 
 def fitted(title: str, inches: float) -> str:

@@ -9,11 +9,10 @@ import numpy as np
 
 from fedmgda.metrics import fairness
 from fedmgda.report._style import (
-    COLORS,
     figure_style,
     fitted,
     legend_below,
-    places,
+    looks,
     save_figure,
     wrapped,
 )
@@ -28,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["Violin", "draw_violins"]
 
 _HALF = 0.4
+_MEAN = "mean; in numbers: mean ± standard deviation over users"
+_ENDS = "worst and best 5 % (percentiles)"
 
 
 @final
@@ -71,20 +72,19 @@ def draw_violins(
     if not groups:
         raise ValueError(f"groups must hold at least one violin, got none for {path.name}.")
     summaries = [fairness(group.values) for group in groups]
-    order = places(group.label for group in groups)
+    shapes = looks(group.label for group in groups)
     with figure_style() as library:
         width = max(4.5, 0.8 + 1.15 * len(groups))
         figure = library.Figure(figsize=(width, 3.4), layout="constrained")
         axes = figure.subplots()
         for place, (group, summary) in enumerate(zip(groups, summaries, strict=True)):
-            color = COLORS[order[group.label] % len(COLORS)]
-            _draw_body(axes, place, group.values, color)
+            _draw_body(axes, place, group.values, shapes[group.label].color)
             handles = _draw_marks(axes, place, summary)
         axes.set_xticks(range(len(groups)), [*map(_caption, groups, summaries)])
         axes.set_xlim(-0.6, len(groups) - 0.4)
         axes.grid(visible=False, axis="x")
         axes.set(title=fitted(title, width - 0.8), ylabel=y_label)
-        legend_below(figure, handles, ["mean", "worst and best 5 % (percentiles)"])
+        legend_below(figure, handles, [_MEAN, _ENDS])
         return save_figure(figure, path)
 
 

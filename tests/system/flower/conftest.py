@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deployed import NODES, listeners, wait_for
-from fedmgda.flower._deployment import Deployment
+from fedmgda.flower.deployment._deployment import Deployment
 from hospitals import write_sites
 from hostile_client import FAULTS
 from wire_tap import TAP

@@ -11,11 +11,11 @@ import pytest
 
 from deployed import digits, listeners, run_embedded, same_bytes, wait_for
 from fedmgda.experiments import open_run, to_toml
-from fedmgda.flower._deployment import CONNECTION
-from fedmgda.flower._keys import make_node_key
-from fedmgda.flower._ports import HOST, free_ports
-from fedmgda.flower._submission import flwr_json
-from fedmgda.flower._supernode import Seat
+from fedmgda.flower.deployment._deployment import CONNECTION
+from fedmgda.flower.deployment._keys import make_node_key
+from fedmgda.flower.deployment._ports import HOST, free_ports
+from fedmgda.flower.deployment._submission import flwr_json
+from fedmgda.flower.deployment._supernode import Seat
 
 
 def start_stranger(deployment, folder, **options):

@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from deployed import digits, run_deployed, run_embedded, same_bytes, wait_for
-from fedmgda.flower._deployment import DeploymentError
+from fedmgda.flower.deployment._deployment import DeploymentError
 
 pytestmark = pytest.mark.slow
 

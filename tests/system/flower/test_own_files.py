@@ -11,8 +11,8 @@ import pytest
 
 from deployed import NODES, run_deployed, run_embedded, same_bytes
 from fedmgda.experiments import open_run, settle
-from fedmgda.flower._leaving import FIELDS
-from fedmgda.flower._wire import answer_from_bytes
+from fedmgda.flower.wire._leaving import FIELDS
+from fedmgda.flower.wire._messages import answer_from_bytes
 from hospitals import PATIENT, PATIENTS_DOSE, hospital_spec
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "hospitals"

@@ -11,7 +11,7 @@ import pytest
 
 from deployed import listeners, wait_for
 from fedmgda.experiments import open_run, to_toml
-from fedmgda.flower._end import end_file
+from fedmgda.flower.wire._end import end_file
 from runs import finished_run, results, small_spec
 
 RULES = {

@@ -19,8 +19,8 @@ from fedmgda.experiments import (
     to_toml,
     with_overrides,
 )
-from fedmgda.flower._leaving import FIELDS
 from fedmgda.flower.server_app import Settings, serve
+from fedmgda.flower.wire._leaving import FIELDS
 from flower_grid import MemoryGrid
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "hospitals"

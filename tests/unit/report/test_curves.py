@@ -111,3 +111,33 @@ def test_a_curve_beside_another_has_its_colour_and_other_strokes(drawn):
     ours, published = axes.lines
     assert ours.get_color() == published.get_color()
     assert ours.get_linestyle() != published.get_linestyle()
+
+
+def test_the_steep_start_of_rising_curves_may_lie_below_the_frame_and_the_axis_says_so(drawn):
+    rounds = np.arange(100.0)
+    curve = Series("FedAvg", rounds, 90.0 - 80.0 * 0.8**rounds)
+    (axes,) = drawn(Panel("iid", "round", "accuracy", (curve,), percent=True, rising=True)).axes
+    assert axes.get_ylim()[0] == 80
+    assert axes.get_ylabel() == "accuracy\n(the axis starts at 80 %)"
+    assert (curve.mean[10:] > 80).all()
+
+
+def test_an_axis_that_would_hide_nothing_is_not_cut(drawn):
+    (axes,) = drawn(Panel("iid", "round", "accuracy", (series(),), percent=True, rising=True)).axes
+    assert axes.get_ylabel() == "accuracy"
+    assert axes.get_ylim()[0] < 1
+
+
+def test_of_curves_that_lie_on_one_another_the_lower_ones_are_wider(drawn):
+    curves = (series("a"), series("b"), series("c", mean=np.zeros(5)), series("d"))
+    (axes,) = drawn(Panel("iid", "round", "improved", curves)).axes
+    a, b, c, d = (line.get_linewidth() for line in axes.lines)
+    assert a > b > c == d
+
+
+def test_a_short_logarithmic_axis_has_plain_numbers(drawn):
+    loss = series(mean=(2.0, 1.0, 0.5, 0.4, 0.3))
+    (axes,) = drawn(Panel("iid", "round", "loss", (loss,), log_y=True)).axes
+    shown = {text.get_text() for text in axes.get_yticklabels(which="both")}
+    assert {"0.5", "1", "2"} <= shown
+    assert not any("10" in text for text in shown)

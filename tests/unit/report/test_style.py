@@ -6,6 +6,7 @@ from fedmgda.report._style import (
     figure_style,
     fitted,
     legend_below,
+    looks,
     places,
     save_figure,
 )
@@ -74,3 +75,26 @@ def test_files_are_the_same_whenever_they_are_drawn(tmp_path):
     for ours, theirs in zip(first, second, strict=True):
         assert ours.read_bytes() == theirs.read_bytes()
         assert b"Date" not in ours.read_bytes()
+
+
+def test_variants_of_a_rule_have_its_colour_and_the_same_dashes_in_all_rules():
+    rules, kinds = ("FedAvg", "FedAvg-n", "FedMGDA+"), ("", " protected", " longer")
+    found = looks(rule + kind for kind in kinds for rule in rules)
+    for rule in rules:
+        assert len({found[rule + kind].color for kind in kinds}) == 1
+        assert found[rule].color == looks([rule])[rule].color
+    for kind in kinds:
+        assert len({found[rule + kind].dashes for rule in rules}) == 1
+    assert len(set(found.values())) == 9
+
+
+@pytest.mark.parametrize("count", [1, 7, 12, 56])
+def test_no_two_labels_look_alike(count):
+    for rule in ("FedAvg (1.5, {})", "c = {}"):
+        labels = [rule.format(number) for number in range(count)]
+        assert len(set(looks(["FedMGDA+", *labels][:count]).values())) == count
+
+
+def test_a_protected_rule_alone_has_the_colour_of_its_rule():
+    found = looks(["FedAvg", "FedMGDA+ protected"])
+    assert found["FedMGDA+ protected"].color == looks(["FedMGDA+"])["FedMGDA+"].color

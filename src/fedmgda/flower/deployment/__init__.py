@@ -1,0 +1,1 @@
+"""What starts a run and stops it: an exported app, keys, processes, a SuperLink, its nodes."""

@@ -1,0 +1,128 @@
+"""What the server knows of the files of its nodes, and tells each of them with a question."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+
+from fedmgda._errors import FedmgdaError
+from fedmgda.experiments import to_toml, with_client_ids
+from fedmgda.flower.server._grid_exchanges import checked
+from fedmgda.flower.server._statistics import Introduction
+from fedmgda.flower.wire._messages import Answer, Question, WireError
+from fedmgda.flower.wire._share import Share, schema_digest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from fedmgda._types import Indices, Vector
+    from fedmgda.data import Encoder
+    from fedmgda.experiments import Spec
+    from fedmgda.flower.server._grid_exchanges import GridExchanges, Heard
+    from fedmgda.flower.server._roster import NodeEvent
+    from fedmgda.values import ClientFacts, Predictions
+
+__all__ = ["READING", "NodeFiles", "ask_who", "introduction_of"]
+
+READING = 120.0
+"""Seconds that a node may take to read its file, however short a round may be."""
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeFiles:
+    """What nodes with files of their own have in common.
+
+    Attributes:
+        spec: The spec, in which nothing is left to the data any more.
+        ids: The id of each client, by name.
+        encoder: How rows become features, on every node.
+        target_sums: As `ClientFacts` has them.
+        fingerprint: Changes when what the nodes said of their rows does.
+        class_weights: By what the loss of each class is multiplied; None means 1.
+        names: The clients of each node that was met.
+        events: Whom nodes claimed in vain.
+    """
+
+    spec: Spec
+    ids: Mapping[str, int]
+    encoder: Encoder
+    target_sums: Vector
+    fingerprint: str
+    class_weights: Mapping[str, float] | None = None
+    names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    events: tuple[NodeEvent, ...] = ()
+
+    def meet(
+        self, exchanges: GridExchanges, nodes: Iterable[int], round_num: int
+    ) -> tuple[list[int], dict[int, str]]:
+        """Ask nodes that are new who their clients are.
+
+        Returns:
+            The nodes that have said so, and why others cannot take part; who did not answer is
+            among neither.
+        """
+        nodes, refused = list(nodes), dict[int, str]()
+        unknown = [node for node in nodes if node not in self.names]
+        for node, answer in ask_who(exchanges, self.spec, unknown, round_num).items():
+            try:
+                self.names[node] = introduction_of(node, answer, self.spec).client_names
+            except (WireError, FedmgdaError) as error:
+                if isinstance(answer, Answer):
+                    refused[node] = str(error)
+        return [node for node in nodes if node in self.names], refused
+
+    def header(self, node: int) -> dict[str, Any]:
+        """Return what a question to a node carries because of its file."""
+        spec = with_client_ids(self.spec, list(self.ids), len(self.ids))
+        share = Share(
+            ids={name: self.ids[name] for name in self.names.get(node, ()) if name in self.ids},
+            num_clients=len(self.ids),
+            encoder=self.encoder,
+            class_weights=self.class_weights,
+            fingerprint=self.fingerprint,
+        )
+        return {"spec": to_toml(spec), "share": asdict(share)}
+
+    def numbered(self, told: Predictions, sizes: Indices) -> Predictions:
+        """Return single rows with numbers of their own among all clients.
+
+        Args:
+            told: The rows, numbered from 0 for each client.
+            sizes: Of shape `(num_clients,)`: how many rows each client is tested on.
+        """
+        before = np.cumsum(sizes) - sizes
+        return replace(told, rows=told.rows + before[told.clients])
+
+    def facts(self, told: ClientFacts) -> ClientFacts:
+        """Return what the nodes said of their clients, with what only the server knows."""
+        return replace(
+            told,
+            rows=None,
+            encoder=asdict(self.encoder),
+            target_sums=self.target_sums,
+            fingerprint=self.fingerprint,
+        )
+
+
+def ask_who(exchanges: GridExchanges, spec: Spec, nodes: Iterable[int], round_num: int) -> Heard:
+    """Ask nodes who their clients are."""
+    question = Question(phase="hello", header={"spec": to_toml(spec), "path": spec.clients.path})
+    questions = dict.fromkeys(nodes, question)
+    deadline = max(READING, spec.engine.client_timeout)
+    return exchanges.ask(questions, round_num=round_num, deadline=deadline) if questions else {}
+
+
+def introduction_of(node: int, answer: Answer | str, spec: Spec) -> Introduction:
+    """Read who the clients of a node are.
+
+    Raises:
+        WireError: If it does not say so.
+        DataError: If it says that its file does not fit; or a SpecError.
+    """
+    told = Introduction.of(checked(node, answer))
+    if spec.data.schema is None or told.schema != schema_digest(spec.data.schema):
+        raise WireError("it read its file by another schema")
+    return told
