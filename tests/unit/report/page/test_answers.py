@@ -98,6 +98,6 @@ def test_a_band_holds_its_mean(source):
     for table in (improved_table(source), certificate_table(source)):
         low, mean, high = (table.column(name) for name in ("low", "mean", "high"))
         slack = 1e-9
-        assert all(
-            a - slack <= b <= c + slack for a, b, c in zip(low, mean, high, strict=True)
-        ), table.name
+        assert all(a - slack <= b <= c + slack for a, b, c in zip(low, mean, high, strict=True)), (
+            table.name
+        )
