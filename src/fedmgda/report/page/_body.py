@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedmgda.report.page._about import about_runs
 from fedmgda.report.page._facts import facts_table
 from fedmgda.report.page._first_screen import (
-    about_runs,
     answer_list,
     headline,
     problems,
