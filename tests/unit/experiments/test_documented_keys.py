@@ -92,7 +92,7 @@ def test_every_rule_is_in_the_table_of_algorithms():
 
 def test_the_chart_of_layers_is_the_one_that_is_proved():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    chart = re.search(r"```\n(cli\n.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    chart = re.search(r"```text\n(cli\n.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
     shown = [set(line.split(" | ")) for line in chart[1].splitlines()]
     assert shown == [set(layer.split(" | ")) for layer in contract["contracts"][0]["layers"]]
 
