@@ -61,8 +61,8 @@ EXIT_CODES: Mapping[int, ExitCode] = {
         _of(
             FedmgdaError,
             "a failure with no code of its own",
-            "an unexpected failure; a traceback follows if it is a fault of the program; on Flower, "
-            "a ServerApp or a SuperLink that was killed (the same command goes on)",
+            "an unexpected failure; a traceback follows if it is a fault of the program; on "
+            "Flower, a ServerApp or a SuperLink that was killed (the same command goes on)",
             "report it with the command and the output",
         ),
         _of(
