@@ -320,6 +320,10 @@
     paintSwatches();
   }
   if (search) {
+    const facts = document.getElementById("story-facts");
+    facts.tabIndex = 0;  // where it is wider than the window, keys must move it
+    facts.setAttribute("role", "region");
+    facts.setAttribute("aria-label", "How the chosen user fared");
     const names = document.getElementById("user-names");
     for (const name of userNames) names.append(new Option(name, name));
     search.value = memory.get("user") ?? userNames[0] ?? "";
@@ -342,25 +346,27 @@
   if (search) tell(search.value, false);
 
   /* ---------- a run that goes on ---------- */
-  function opened() {
-    return [...document.querySelectorAll("details")].map((one) => one.open);
+  // What is unfolded is known by its place in a section: a newer page may have more sections.
+  function unfolded() {
+    return [...document.querySelectorAll("main > section")].flatMap((section) =>
+      [...section.querySelectorAll("details")].map((one, place) => [`${section.id} ${place}`, one]));
   }
   if (data.refresh) {
     let touched = 0;
     for (const kind of ["pointermove", "keydown", "wheel", "touchstart"]) {
       addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
     }
-    setInterval(() => {
+    // Not before it is drawn: a page that takes longer than that would never be seen.
+    drawing.then(() => setInterval(() => {
       if (document.hidden || Date.now() - touched < 3000) return;
       memory.set("scroll", String(scrollY));
-      memory.set("open", JSON.stringify(opened()));
+      memory.set("open", JSON.stringify(unfolded().filter(([, one]) => one.open).map(([name]) => name)));
       location.reload();
-    }, 1000 * data.refresh);
+    }, 1000 * data.refresh));
   }
   const open = JSON.parse(memory.get("open") ?? "null");
   if (Array.isArray(open)) {
-    const all = [...document.querySelectorAll("details")];
-    if (open.length === all.length) all.forEach((one, place) => { one.open = open[place]; });
+    for (const [name, one] of unfolded()) one.open = open.includes(name);
     memory.set("open", "null");
   }
   const scroll = Number(memory.get("scroll"));
