@@ -13,6 +13,7 @@ from fedmgda.experiments import Spec, spec_keys
 from fedmgda.experiments._protection import ProtectionSummary
 from fedmgda.experiments._spec import ClientsSpec, ProtectSpec
 from fedmgda.federation import Protected
+from fedmgda.metrics import METRICS
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
 
@@ -82,6 +83,15 @@ def test_pages_that_keys_name_exist_and_have_the_heading():
 def anchors(text):
     titles = re.findall(r"^#+\s+(.+?)\s*$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_table_of_metrics_says_what_the_catalogue_says():
+    text = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+    table = text[text.index("| name | meaning | better |") :].split("\n\n")[0].splitlines()[2:]
+    assert [[cell.strip() for cell in line.strip("|").split("|")] for line in table] == [
+        [f"`{m.name}`", m.meaning, "larger" if m.larger_is_better else "smaller", m.undefined]
+        for m in METRICS.values()
+    ]
 
 
 def test_every_rule_is_in_the_table_of_algorithms():

@@ -95,18 +95,18 @@ def progress_line(source: Source) -> str | None:
     if not waiting:
         return None
     told = [
-        f"{view.label}{f' (seed {view.seed})' if len(source.views) > 1 else ''}: "
-        f"{_standing(view)}, round {len(view.rounds)} of {view.run.spec.rounds}"
+        f"{view.label}{f' (seed {view.seed})' if len(source.views) > 1 else ''}: {_standing(view)}"
         for view in waiting
     ]
     return f"{listed(told, _MANY)}."
 
 
 def _standing(view: RunView) -> str:
-    return {
-        "running": "going on", "stopped": f"stopped (fedmgda resume {view.run.path} goes on)",
-        "not begun": "not begun",
-    }.get(view.state, view.state)  # fmt: skip
+    if view.state == "not begun":
+        return "not begun"
+    stopped = f"stopped (fedmgda resume {view.run.path} goes on)"
+    standing = "going on" if view.state == "running" else stopped
+    return f"{standing}, round {len(view.rounds)} of {view.run.spec.rounds}"
 
 
 def problems(source: Source) -> Markup | None:

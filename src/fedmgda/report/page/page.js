@@ -349,10 +349,33 @@
   if (search) tell(search.value, false);
 
   /* ---------- a run that goes on ---------- */
-  // What is unfolded is known by its place in a section: a newer page may have more sections.
-  function unfolded() {
-    return [...document.querySelectorAll("main > section")].flatMap((section) =>
-      [...section.querySelectorAll("details")].map((one, place) => [`${section.id} ${place}`, one]));
+  // What is unfolded and where the reader is, by section: the next page may have more of them.
+  const sections = () => [...document.querySelectorAll("main > section")];
+  function keyOf(details) {
+    const section = details.closest("section");
+    return `${section.id}/${[...section.querySelectorAll("details")].indexOf(details)}`;
+  }
+  function keepPlace() {
+    const open = [...document.querySelectorAll("details[open]")].map(keyOf);
+    const here = sections().findLast((one) => one.getBoundingClientRect().top <= 80);
+    memory.set("open", JSON.stringify(open));
+    memory.set("place", JSON.stringify(here
+      ? { section: here.id, offset: -here.getBoundingClientRect().top } : { section: null, offset: scrollY }));
+  }
+  function findPlace() {
+    const open = JSON.parse(memory.get("open") ?? "[]");
+    for (const one of document.querySelectorAll("details")) {
+      if (open.includes(keyOf(one))) one.open = true;
+    }
+    const place = JSON.parse(memory.get("place") ?? "null");
+    memory.set("open", "[]");
+    memory.set("place", "null");
+    if (!place) return;
+    drawing.then(() => {
+      const section = place.section && document.getElementById(place.section);
+      const top = section ? section.getBoundingClientRect().top + scrollY : 0;
+      scrollTo({ top: top + place.offset, behavior: "instant" });
+    });
   }
   if (data.refresh) {
     let touched = 0;
@@ -362,19 +385,9 @@
     // Not before it is drawn: a page that takes longer than that would never be seen.
     drawing.then(() => setInterval(() => {
       if (document.hidden || Date.now() - touched < 3000) return;
-      memory.set("scroll", String(scrollY));
-      memory.set("open", JSON.stringify(unfolded().filter(([, one]) => one.open).map(([name]) => name)));
+      keepPlace();
       location.reload();
     }, 1000 * data.refresh));
   }
-  const open = JSON.parse(memory.get("open") ?? "null");
-  if (Array.isArray(open)) {
-    for (const [name, one] of unfolded()) one.open = open.includes(name);
-    memory.set("open", "null");
-  }
-  const scroll = Number(memory.get("scroll"));
-  if (scroll) {
-    memory.set("scroll", "");
-    drawing.then(() => scrollTo({ top: scroll, behavior: "instant" }));
-  }
+  findPlace();
 })();
