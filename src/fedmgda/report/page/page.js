@@ -324,6 +324,10 @@
     paintSwatches();
   }
   if (search) {
+    const facts = document.getElementById("story-facts");
+    facts.tabIndex = 0;  // where it is wider than the window, keys must move it
+    facts.setAttribute("role", "region");
+    facts.setAttribute("aria-label", "How the chosen user fared");
     const names = document.getElementById("user-names");
     for (const name of userNames) names.append(new Option(name, name));
     search.value = memory.get("user") ?? userNames[0] ?? "";
@@ -379,11 +383,12 @@
     for (const kind of ["pointermove", "keydown", "wheel", "touchstart"]) {
       addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
     }
-    setInterval(() => {
+    // Not before it is drawn: a page that takes longer than that would never be seen.
+    drawing.then(() => setInterval(() => {
       if (document.hidden || Date.now() - touched < 3000) return;
       keepPlace();
       location.reload();
-    }, 1000 * data.refresh);
+    }, 1000 * data.refresh));
   }
   findPlace();
 })();
