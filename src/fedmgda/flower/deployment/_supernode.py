@@ -15,6 +15,7 @@ from fedmgda.experiments import interruptible
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._ports import HOST, free_ports
 from fedmgda.flower.deployment._processes import Family
+from fedmgda.flower.wire._socket import check_socket_path
 
 __all__ = ["Seat", "run_node"]
 
@@ -89,6 +90,7 @@ def run_node(seat: Seat, port: int | None = None) -> int:
     port = port or free_ports(1)[0]
     with interruptible(), tempfile.TemporaryDirectory(prefix="fedmgda-") as folder:
         worker = Path(folder) / "w"
+        check_socket_path(worker)
         environment = quiet_environment(Path(folder) / "home")
         with closing(Family(environment, [f"{HOST}:{port}"])) as family:
             family.start("worker", seat.worker_command(worker))
