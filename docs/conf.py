@@ -11,10 +11,11 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docutils import nodes
 from latex2mathml.converter import convert
+from sphinx.errors import ExtensionError
 
 if TYPE_CHECKING:
-    from docutils import nodes
     from sphinx.application import Sphinx
 
 project = "fedmgda"
@@ -85,14 +86,12 @@ def as_rst(
 def visit_math(self: Any, node: nodes.math | nodes.math_block) -> None:
     """Write a formula as MathML, which every browser draws without a script."""
     display = "block" if node.tagname == "math_block" else "inline"
-    self.body.append(convert(node.astext(), display=display))
-    raise _skip()
-
-
-def _skip() -> Exception:
-    from docutils.nodes import SkipNode  # noqa: PLC0415
-
-    return SkipNode()
+    formula = convert(node.astext(), display=display)
+    if "\\" in formula:  # a command that was not understood is left as it is
+        raise ExtensionError(f"{node.source}: {node.astext()} cannot be written as MathML.")
+    wide = f'<div style="overflow-x: auto; padding: 0.4em 0">{formula}</div>'
+    self.body.append(wide if display == "block" else formula)
+    raise nodes.SkipNode
 
 
 def setup(app: Sphinx) -> None:

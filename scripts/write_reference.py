@@ -154,17 +154,22 @@ def api_page() -> str:
     """Return the page of all public names, by the package they live in."""
     homes: dict[str, list[str]] = {home: [] for home in TITLES}
     for name in sorted(set(fedmgda.__all__) - {"__version__"}):
-        homes[str(getattr(fedmgda, name).__module__).split(".")[1]].append(name)
+        homes[str(_named(name).__module__).split(".")[1]].append(name)
     parts = [API]
     for home, title in TITLES.items():
         parts.append(f"## {title}\n\n```{{eval-rst}}")
-        parts += [_directive(name) for name in homes[home]]
+        functions_first = sorted(homes[home], key=lambda name: isinstance(_named(name), type))
+        parts += [_directive(name) for name in functions_first]
         parts.append("```\n")
     return "\n".join(parts)
 
 
+def _named(name: str) -> Any:
+    return getattr(fedmgda, name)
+
+
 def _directive(name: str) -> str:
-    if isinstance(getattr(fedmgda, name), type):
+    if isinstance(_named(name), type):
         return f".. autoclass:: fedmgda.{name}\n   :members:\n"
     return f".. autofunction:: fedmgda.{name}\n"
 

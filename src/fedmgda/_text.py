@@ -114,6 +114,15 @@ def printable(text: str) -> str:
     )
 
 
+def one_line(text: str, most: int = 300) -> str:
+    r"""Return what somebody else said as one line of at most so many printable characters.
+
+    >>> one_line("no\nexit 0:  \x1bfine"), one_line("abc", most=2)
+    ('no exit 0: \\x1bfine', 'ab')
+    """
+    return printable(" ".join(text[: 4 * most].split()))[:most]
+
+
 def told_apart(names: Iterable[str], taken: Collection[str] = ()) -> list[str]:
     """Return names with a number behind each that another has already.
 

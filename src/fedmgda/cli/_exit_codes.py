@@ -61,7 +61,8 @@ EXIT_CODES: Mapping[int, ExitCode] = {
         _of(
             FedmgdaError,
             "a failure with no code of its own",
-            "an unexpected failure; a traceback follows if it is a fault of the program",
+            "an unexpected failure; a traceback follows if it is a fault of the program; on "
+            "Flower, a ServerApp or a SuperLink that was killed (the same command goes on)",
             "report it with the command and the output",
         ),
         _of(
@@ -120,13 +121,13 @@ EXIT_CODES: Mapping[int, ExitCode] = {
             code=130,
             meaning="interrupted from the keyboard (SIGINT)",
             example="Ctrl-C during `fedmgda run`",
-            remedy="the folder is whole: `fedmgda resume RUN`",
+            remedy="the folder is whole: `fedmgda resume RUN`; on Flower the same command again",
         ),
         ExitCode(
             code=143,
             meaning="asked to end (SIGTERM)",
             example="a batch system stops the job",
-            remedy="the folder is whole: `fedmgda resume RUN`",
+            remedy="the folder is whole: `fedmgda resume RUN`; on Flower the same command again",
         ),
     )
 }

@@ -119,16 +119,20 @@ def keys(
         typer.Option("--host", help="A name or address the SuperLink is reached by."),
     ] = None,
     nodes: Nodes = 2,
+    days: Annotated[
+        int,
+        typer.Option("--days", min=1, max=3650, help="How long the certificates are good."),
+    ] = 365,
 ) -> None:
     """Make what a secured federation needs: a certificate for the SuperLink, a key per node."""
     require_flower()
-    from fedmgda.flower.deployment._keys import make_node_key, make_server_keys  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._keys import make_server_keys  # noqa: PLC0415 (optional)
 
-    made = make_server_keys(folder, hosts or ())
-    for index in range(nodes):
-        make_node_key(folder, f"node{index}")
+    names = [f"node{index}" for index in range(nodes)]
+    made = make_server_keys(folder, hosts or (), days, names)
     say(out, f"{escape(str(made.authority))} goes to everybody, server.* to the SuperLink,")
     say(out, "node0 to the first node and so on; the .pub files are what you register.")
+    say(out, f"The certificates end in {days} days; then make new ones in a new folder.")
 
 
 def require_flower() -> None:

@@ -46,7 +46,7 @@ def report(
         raise StoreError(
             f"{page} exists and is no report; choose another --out, or write over it with --force."
         )
-    made = _write(runs, page, metric, follow=follow)
+    made = _write(runs, page, metric, refresh=_SECONDS if follow else None)
     if show:
         webbrowser.open(page.resolve().as_uri())
     if follow:
@@ -56,8 +56,15 @@ def report(
         raise typer.Exit(StoreError.exit_code)
 
 
-def _write(runs: list[Path], page: Path, metric: str | None, *, follow: bool) -> Page:
-    made = build_page(runs, metric=metric, refresh=_SECONDS if follow else None)
+def _write(
+    runs: list[Path],
+    page: Path,
+    metric: str | None,
+    *,
+    refresh: int | None = None,
+    before: Page | None = None,
+) -> Page:
+    made = build_page(runs, metric=metric, refresh=refresh, before=before)
     write_file(page, made.html.encode())
     return made
 
@@ -68,9 +75,9 @@ def _follow(runs: list[Path], page: Path, metric: str | None, made: Page) -> Pag
         while made.going_on:
             say(err, escape(f"{page}: {made.waiting}"))
             time.sleep(_SECONDS)
-            made = _write(runs, page, metric, follow=True)
+            made = _write(runs, page, metric, refresh=_SECONDS, before=made)
     except KeyboardInterrupt:
-        made = _write(runs, page, metric, follow=False)
+        made = _write(runs, page, metric, before=made)
     return made
 
 

@@ -1,4 +1,4 @@
-"""A run on Flower's Ray runtime: nodes are actors on this machine or on a cluster of Ray's."""
+"""A run on Flower's Ray runtime: nodes are actors on this machine."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ from fedmgda.experiments import Spec, spec_keys
 from fedmgda.experiments._protection import ProtectionSummary
 from fedmgda.experiments._spec import ClientsSpec, ProtectSpec
 from fedmgda.federation import Protected
+from fedmgda.metrics import METRICS
 from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
 
@@ -84,6 +85,15 @@ def anchors(text):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+def test_the_table_of_metrics_says_what_the_catalogue_says():
+    text = (ROOT / "docs" / "compare.md").read_text(encoding="utf-8")
+    table = text[text.index("| name | meaning | better |") :].split("\n\n")[0].splitlines()[2:]
+    assert [[cell.strip() for cell in line.strip("|").split("|")] for line in table] == [
+        [f"`{m.name}`", m.meaning, "larger" if m.larger_is_better else "smaller", m.undefined]
+        for m in METRICS.values()
+    ]
+
+
 def test_every_rule_is_in_the_table_of_algorithms():
     readme = (ROOT / "README.md").read_text()
     rows = re.findall(r"^\| `([\w+-]+)` \|", readme, re.MULTILINE)
@@ -92,7 +102,7 @@ def test_every_rule_is_in_the_table_of_algorithms():
 
 def test_the_chart_of_layers_is_the_one_that_is_proved():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    chart = re.search(r"```\n(cli\n.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
+    chart = re.search(r"```text\n(cli\n.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)
     shown = [set(line.split(" | ")) for line in chart[1].splitlines()]
     assert shown == [set(layer.split(" | ")) for layer in contract["contracts"][0]["layers"]]
 

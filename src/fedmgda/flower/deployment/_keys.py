@@ -51,7 +51,9 @@ class NodeKey:
     public: Path
 
 
-def make_server_keys(folder: Path, hosts: Sequence[str] = ()) -> ServerKeys:
+def make_server_keys(
+    folder: Path, hosts: Sequence[str] = (), days: int = _DAYS, nodes: Sequence[str] = ()
+) -> ServerKeys:
     """Make an authority and the one certificate it signs; then the authority's key is lost.
 
     Nobody can sign a second certificate with it, so that what the nodes trust is this one server.
@@ -59,26 +61,38 @@ def make_server_keys(folder: Path, hosts: Sequence[str] = ()) -> ServerKeys:
     Args:
         folder: Where the three files go; it is made if need be.
         hosts: Names or addresses the server is reached by, beside this machine's loopback.
+        days: How long the certificates are good.
+        nodes: The names of nodes whose keys are to be made beside them.
+
+    Raises:
+        StoreError: If one of the files is there already: half of an old set is of no use.
     """
     make_folder(folder)
+    keys = ServerKeys(folder / "ca.crt", folder / "server.pem", folder / "server.key")
+    files = [keys.authority, keys.certificate, keys.key]
+    files += [folder / name for node in nodes for name in (node, f"{node}.pub")]
+    for file in files:
+        if os.path.lexists(file):
+            raise StoreError(f"{file} exists; keys are never written over, choose a new folder.")
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     root = (
-        _certificate("fedmgda throw-away authority", authority_key.public_key())
+        _certificate("fedmgda throw-away authority", authority_key.public_key(), days)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
     names = [_name(host) for host in dict.fromkeys(("localhost", "127.0.0.1", *hosts))]
     server = (
-        _certificate("fedmgda server", key.public_key(), issuer=root.subject)
+        _certificate("fedmgda server", key.public_key(), days, issuer=root.subject)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    keys = ServerKeys(folder / "ca.crt", folder / "server.pem", folder / "server.key")
     pem = serialization.Encoding.PEM
     write_file(keys.authority, root.public_bytes(pem))
     write_file(keys.certificate, server.public_bytes(pem))
     _write_secret(keys.key, key, serialization.PrivateFormat.PKCS8)
+    for node in nodes:
+        make_node_key(folder, node)
     return keys
 
 
@@ -114,7 +128,7 @@ def _name(host: str) -> x509.GeneralName:
 
 
 def _certificate(
-    name: str, key: ec.EllipticCurvePublicKey, issuer: x509.Name | None = None
+    name: str, key: ec.EllipticCurvePublicKey, days: int, issuer: x509.Name | None = None
 ) -> x509.CertificateBuilder:
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
@@ -125,7 +139,7 @@ def _certificate(
         .public_key(key)
         .serial_number(x509.random_serial_number())
         .not_valid_before(now - _CLOCKS)
-        .not_valid_after(now + timedelta(days=_DAYS))
+        .not_valid_after(now + timedelta(days=days))
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from fedmgda._text import one_line
 from fedmgda.flower.wire._messages import Answer, WireError
 from fedmgda.values import Cohort, DenseUpdates, Evaluation, Failure, Predictions
 
@@ -144,14 +145,14 @@ def _failures(answer: Answer, clients: Sequence[int]) -> dict[int, str]:
     failed: dict[int, str] = {}
     match answer.header.get("error"):
         case [int(), str() as sentence]:
-            raise WireError(sentence)
+            raise WireError(one_line(sentence))
     told = answer.header.get("failures", [])
     if not isinstance(told, list):
         raise WireError("failures is no list")
     for pair in told:
         match pair:
             case [int() as client, str() as reason] if client in clients:
-                failed[client] = " ".join(reason.split())[:_REASON_LENGTH]
+                failed[client] = one_line(reason, _REASON_LENGTH)
             case _:
                 raise WireError("failures names who was not asked of this node")
     return failed

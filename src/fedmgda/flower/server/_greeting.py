@@ -129,6 +129,8 @@ class Greeter:
 
     def _read(self, node: int, answer: Answer | str, *, strict: bool) -> Hello:
         hello = Hello.of(checked(node, answer, strict=strict))
+        if self._files is not None and not self._files.is_of(hello):
+            raise WireError("it is not of the federation that the server knows")
         first = next(iter(self.hellos.values()), hello)
         if hello.digest != first.digest:
             raise WireError("its data or its model is not that of the other nodes")

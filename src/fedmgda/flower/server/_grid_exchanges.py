@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, final
 from flwr.app import Message, MessageType
 
 from fedmgda._errors import DataError, FederationStalledError, SpecError
+from fedmgda._text import one_line
 from fedmgda.flower.wire._messages import (
     Answer,
     Question,
@@ -159,7 +160,8 @@ def checked(node: int, answer: Answer | str, *, strict: bool = True) -> Answer:
     if isinstance(answer, str):
         raise WireError(answer)
     match answer.header.get("error"):
-        case [int() as code, str() as sentence]:
+        case [int() as code, str() as said]:
+            sentence = one_line(said)
             if strict and code in _ENDING:
                 raise _ENDING[code](f"Node {node} says: {sentence.rstrip('.')}.")
             raise WireError(sentence)

@@ -25,6 +25,8 @@ __all__ = ["Hello", "facts_of"]
 
 _SPLITS: tuple[Split, ...] = get_args(Split)
 _PATHS = ("compiled", "torch")
+_MOST_CLIENTS = 1_000_000
+_MOST_ENTRIES = 1 << 31  # of a model; Flower's messages hold less
 
 
 @final
@@ -69,6 +71,10 @@ class Hello:
         if names is not None:
             names = _texts(header, "client_names", len(ids))
         numbers = {key: _whole(header, key) for key in ("num_clients", "num_params", "num_buffers")}
+        if numbers["num_clients"] > _MOST_CLIENTS:
+            raise WireError(f"num_clients is {numbers['num_clients']}, above {_MOST_CLIENTS}")
+        if numbers["num_params"] + numbers["num_buffers"] > _MOST_ENTRIES:
+            raise WireError("the model is larger than a message can be")
         if any(not 0 <= i < numbers["num_clients"] for i in ids) or len(set(ids)) < len(ids):
             raise WireError("client_ids are not ids of this federation, each once")
         if header.get("path") not in _PATHS:

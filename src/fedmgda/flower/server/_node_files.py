@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from fedmgda.data import Encoder
     from fedmgda.experiments import Spec
     from fedmgda.flower.server._grid_exchanges import GridExchanges, Heard
+    from fedmgda.flower.server._hello import Hello
     from fedmgda.flower.server._roster import NodeEvent
     from fedmgda.flower.server._successors import Said
     from fedmgda.values import ClientFacts, Predictions
@@ -94,6 +95,11 @@ class NodeFiles:
             fingerprint=self.fingerprint,
         )
         return {"spec": to_toml(spec), "share": asdict(share)}
+
+    def is_of(self, hello: Hello) -> bool:
+        """Return whether a node speaks of the clients and rows that all nodes told of."""
+        told = (hello.num_clients, hello.about["fingerprint"])
+        return told == (len(self.ids), self.fingerprint)
 
     def numbered(self, told: Predictions, sizes: Indices) -> Predictions:
         """Return single rows with numbers of their own among all clients.

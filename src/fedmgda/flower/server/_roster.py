@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from fedmgda._errors import SpecError
 from fedmgda._files import read_file
-from fedmgda._text import listed
+from fedmgda._text import listed, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ class NodeEvent:
         about = f" for client {listed(map(str, self.clients), 5, last=' and ')}" * bool(
             self.clients
         )
-        return f"Node {self.node} was refused{about}: {self.reason}."
+        return f"Node {self.node} was refused{about}: {one_line(self.reason).rstrip('.')}."
 
 
 def read_refusals(path: Path) -> list[NodeEvent]:

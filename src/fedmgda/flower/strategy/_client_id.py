@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from flwr.app import Message, MetricRecord, RecordDict
@@ -30,6 +31,6 @@ def claimed_client(content: RecordDict) -> int | None:
     """Return which client a reply says it comes from; None where it does not say."""
     for record in content.metric_records.values():
         value = record.get(CLIENT_ID)
-        if isinstance(value, int | float) and value == int(value):
+        if isinstance(value, int | float) and math.isfinite(value) and value == int(value):
             return int(value)
     return None

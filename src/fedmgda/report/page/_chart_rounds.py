@@ -1,29 +1,14 @@
-"""Charts of rounds: what was held, who was attacked, one user's story, where the time went."""
+"""Charts over rounds: average and worst, who improved, what was held, the certificate."""
 
 from __future__ import annotations
 
-from fedmgda.report.page._charts import (
-    RUNS,
-    Chart,
-    Spec,
-    Value,
-    curve,
-    lines_in_bins,
-    meant,
-    number,
-    text,
-)
+from fedmgda.report.page._charts import Chart, Spec, Value, curve, lines_in_bins, meant, text
 
-__all__ = [
-    "attack_charts", "average_charts", "blocking_chart", "certificate_charts", "idle_chart",
-    "improved_chart", "pareto_chart", "quarantine_chart", "seconds_chart", "story_chart",
-]  # fmt: skip
-
-_RUN: Spec = {"field": "run", "type": "nominal", "axis": {"title": None}, "sort": None}
+__all__ = ["average_charts", "certificate_charts", "idle_chart", "improved_chart", "pareto_chart"]
 
 
-def average_charts(measure: str, value: Value) -> list[Chart]:
-    """Return the average user, and the worst 5 %, over rounds."""
+def average_charts(measure: str, value: Value, span: tuple[float, float]) -> list[Chart]:
+    """Return the average user, and the worst 5 %, over rounds, on one scale."""
     found = []
     for name, of, whom in (
         ("average", "average", "The average user"),
@@ -36,7 +21,7 @@ def average_charts(measure: str, value: Value) -> list[Chart]:
                 description=f"A line for each run: test {measure} after each evaluated round.",
                 table="rounds",
                 where={"measure": of},
-                spec=curve(value),
+                spec=curve(value, scale={"domain": list(span), "nice": True}),
             )
         )
     return found
@@ -60,13 +45,14 @@ def idle_chart() -> Chart:
     scale = meant(held="plain", stalled="warn", failed="quiet", against_somebody="bad")
     return Chart(
         name="idle",
+        lanes=("run", "kind"),
+        step=26,
         title="Rounds that were held, stalled, failed, or went against a participant",
         description="A strip for each run and kind; the darker, the more rounds of a span.",
         table="idle",
         wide=True,
         spec={
             "width": "container",
-            "height": {"step": 26},
             "transform": [
                 {"calculate": "datum.run + ': ' + datum.kind", "as": "lane"},
                 {"calculate": "datum['last round'] + 1", "as": "end"},
@@ -94,17 +80,19 @@ def idle_chart() -> Chart:
     )  # fmt: skip
 
 
-_CERTIFICATE: dict[str, tuple[str, Spec]] = {
-    "norm": ("Length of the common direction, ‖d‖", {"type": "log"}),
+_CERTIFICATE: dict[str, tuple[str, str, Spec]] = {
+    "norm": ("‖d‖", "Length of the common direction", {"type": "log"}),
     "min_inner": (
-        "The least served participant, min ⟨gᵢ, d⟩: below 0, the step goes against it",
+        "min ⟨gᵢ, d⟩",
+        "The participant that is served least: below 0, the step goes against it",
         {"type": "symlog", "constant": 1e-3},
     ),
     "gap": (
-        "Duality gap of λ: how far from the exact answer",
+        "duality gap",
+        "How far λ is from the exact answer",
         {"type": "symlog", "constant": 1e-12},
     ),
-    "omega": ("ω: room for a step that serves all (protected rounds)", {"zero": True}),
+    "omega": ("ω", "Room for a step that serves all, in protected rounds", {"zero": True}),
 }
 
 
@@ -118,12 +106,12 @@ def certificate_charts(parts: set[str]) -> list[Chart]:
             table="certificate",
             where={"part": part},
             spec=lines_in_bins(
-                Value(label=part.replace("_", " "), format=".1~e" if part == "gap" else ".2~g"),
+                Value(label=label, axis=".1~e" if part == "gap" else ",~r"),
                 scale=scale,
                 zero_line=part == "min_inner",
             ),
         )
-        for part, (title, scale) in _CERTIFICATE.items()
+        for part, (label, title, scale) in _CERTIFICATE.items()
         if part in parts
     ]
 
@@ -138,155 +126,3 @@ def pareto_chart() -> Chart:
         wide=True,
         spec=curve(Value(label="min ‖Jλ‖"), scale={"type": "log"}),
     )
-
-
-def blocking_chart(users: int) -> Chart:
-    """Return whom rounds went against, and who opposed them."""
-    return Chart(
-        name="blocking-bars",
-        title="Rounds that went against a client, or that it opposed",
-        description="A bar for each client, as long as the number of such rounds.",
-        table="blocking",
-        choose="run",
-        choose_label="Run",
-        runs=False,
-        wide=True,
-        spec={
-            "width": "container",
-            "height": {"step": 16},
-            "transform": [
-                {"window": [{"op": "row_number", "as": "place"}],
-                 "sort": [{"field": "rounds", "order": "descending"}]},
-                {"filter": f"datum.place <= {min(users, 25)}"},
-            ],
-            "mark": {"type": "bar", "cursor": "pointer"},
-            "encoding": {
-                "x": number("rounds", "rounds", Value(label="rounds", format="d")),
-                "y": {"field": "user", "type": "nominal", "axis": {"title": None},
-                      "sort": {"field": "rounds", "op": "sum", "order": "descending"}},
-                "color": {"field": "what", "type": "nominal", "legend": {"title": None},
-                          "scale": {"$palette": True}},
-                "tooltip": [
-                    text("user"), text("what"), text("rounds", "rounds", "d"),
-                    text("of its rounds", "of its rounds", "d"),
-                ],
-            },
-        },
-    )  # fmt: skip
-
-
-def story_chart(value: Value) -> Chart:
-    """Return one user's curve under every run."""
-    spec = curve(value)
-    points = spec["layer"][2]
-    points["mark"] = {"type": "point", "filled": True, "size": 40, "opacity": 1}
-    points["encoding"]["tooltip"] = [
-        text("run"), text("user"), text("round", "round", "d"),
-        text("value", value.label, value.format),
-    ]  # fmt: skip
-    for layer in spec["layer"][1:]:
-        layer["encoding"]["y"] = {**layer["encoding"]["y"], "field": "value"}
-    spec["layer"] = spec["layer"][1:]
-    return Chart(
-        name="story-curve",
-        title=f"This user's {value.label} over rounds",
-        description="A line for each run: the chosen user after each evaluated round.",
-        table="story",
-        wide=True,
-        choose="user",
-        choose_label="",
-        spec=spec,
-    )
-
-
-def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
-    """Return honest and malicious users apart, and the share of λ that attackers had."""
-    kinds = meant(honest="plain", malicious="bad")
-    strip = Chart(
-        name="attack-users",
-        title=f"{value.label.capitalize()} of honest and malicious users",
-        description="A dot for each user and seed; malicious ones are crosses.",
-        table="attack",
-        wide=True,
-        spec={
-            "width": "container",
-            "height": {"step": 46, "for": "position"},
-            "mark": {"type": "point", "filled": True, "size": 50, "opacity": 0.7},
-            "encoding": {
-                "x": number("value", value.label, value, scale={"zero": False}),
-                "y": _RUN,
-                "yOffset": {"field": "kind", "type": "nominal"},
-                "color": {"field": "kind", "type": "nominal", "scale": kinds,
-                          "legend": {"title": None}},
-                "shape": {"field": "kind", "type": "nominal", "legend": {"title": None},
-                          "scale": {"domain": ["honest", "malicious"],
-                                    "range": ["circle", "cross"]}},
-                "tooltip": [
-                    text("user"), text("kind"), text("run"), text("seed"),
-                    text("value", value.label, value.format),
-                ],
-            },
-        },
-    )  # fmt: skip
-    share = Chart(
-        name="attack-lambda",
-        title="Share of λ that the attackers had",
-        description="A line for each run: how much weight attackers had in the step.",
-        table="attack-weight",
-        wide=True,
-        spec=lines_in_bins(Value(label="share of λ", format=".0%"), scale={"zero": True}),
-    )
-    return [strip, share] if weights else [strip]
-
-
-def quarantine_chart() -> Chart:
-    """Return how many replies did not count, by reason."""
-    return Chart(
-        name="quarantine-reasons",
-        title="Replies that did not count, by reason",
-        description="A bar for each reason.",
-        table="quarantine",
-        wide=True,
-        spec={
-            "width": "container",
-            "height": {"step": 24},
-            "mark": {"type": "bar"},
-            "encoding": {
-                "x": {"aggregate": "count", "type": "quantitative",
-                      "axis": {"title": "replies", "format": "d", "tickMinStep": 1}},
-                "y": {"field": "reason", "type": "nominal", "sort": "-x",
-                      "axis": {"title": None}},
-                "color": {"field": "run", "type": "nominal", "scale": RUNS,
-                          "legend": {"title": None}},
-                "tooltip": [text("run"), text("reason"),
-                            {"aggregate": "count", "type": "quantitative", "title": "replies"}],
-            },
-        },
-    )  # fmt: skip
-
-
-def seconds_chart() -> Chart:
-    """Return where the time of a round went."""
-    return Chart(
-        name="seconds-bars",
-        title="Seconds a round, by phase",
-        description="A bar for each run, divided by the phases of a round.",
-        table="seconds",
-        wide=True,
-        spec={
-            "width": "container",
-            "height": {"step": 30},
-            "mark": {"type": "bar"},
-            "encoding": {
-                "x": number("seconds a round", "seconds a round"),
-                "y": _RUN,
-                "color": {"field": "phase", "type": "nominal", "legend": {"title": None},
-                          "scale": {"$palette": True}},
-                "tooltip": [
-                    text("run"), text("phase"),
-                    text("seconds a round", "seconds a round", ".3~g"),
-                    text("seconds", "seconds in all", ",.3~f"), text("rounds", "rounds", ",d"),
-                ],
-            },
-        },
-    )  # fmt: skip

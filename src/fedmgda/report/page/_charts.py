@@ -13,11 +13,30 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["RUNS", "Chart", "Spec", "Value", "curve", "lines_in_bins", "meant", "number", "text"]
+__all__ = [
+    "RUNS",
+    "STROKES",
+    "Chart",
+    "Spec",
+    "Value",
+    "curve",
+    "lines_in_bins",
+    "meant",
+    "number",
+    "text",
+]
 
 Spec: TypeAlias = dict[str, Any]
 
 RUNS: Spec = {"$runs": True}
+
+STROKES: Spec = {
+    "title": None,
+    "symbolType": "stroke",
+    "symbolOpacity": 1,
+    "symbolStrokeWidth": 3,
+    "symbolSize": 260,
+}
 
 
 def meant(**colors: str) -> Spec:
@@ -36,11 +55,13 @@ class Value:
 
     Attributes:
         label: Beside an axis.
-        format: Of d3: "%" for shares.
+        format: Of d3, in a tooltip: ".1%" for shares.
+        axis: Of d3, beside an axis.
     """
 
     label: str
     format: str = ".3~g"
+    axis: str = ",~r"
 
 
 @final
@@ -60,6 +81,9 @@ class Chart:
         wide: Whether it takes the whole width of a page.
         canvas: Whether it has so many marks that they are painted and not drawn.
         runs: Whether only the runs that the reader has chosen are drawn.
+        lanes: The columns whose different cells have a lane each, one below the other.
+        step: The height of a lane; 0 where the spec has a height.
+        most: How many lanes there are at most.
     """
 
     name: str
@@ -73,6 +97,9 @@ class Chart:
     wide: bool = False
     canvas: bool = False
     runs: bool = True
+    lanes: tuple[str, ...] = ()
+    step: int = 0
+    most: int | None = None
 
     def encoded(self) -> dict[str, Any]:
         """Return what the page's script needs of it."""
@@ -85,13 +112,16 @@ class Chart:
             "choose": self.choose,
             "canvas": self.canvas,
             "runs": self.runs,
+            "lanes": list(self.lanes),
+            "step": self.step,
+            "most": self.most,
         }
 
 
 def number(field: str, title: str, value: Value | None = None, **more: Any) -> Spec:
     """Return the encoding of a number."""
     shown = value or Value(label=title)
-    axis = {"title": title, "format": shown.format}
+    axis = {"title": title, "format": shown.axis}
     return {"field": field, "type": "quantitative", "axis": axis, **more}
 
 
@@ -101,10 +131,15 @@ def text(field: str, title: str = "", form: str | None = None) -> Spec:
     return line | ({"type": "quantitative", "format": form} if form else {"type": "nominal"})
 
 
-def _run_color(title: str | None = None) -> Spec:
+def _run_color() -> Spec:
     return {
-        "color": {"field": "run", "type": "nominal", "scale": RUNS, "legend": {"title": title}},
-        "strokeDash": {"field": "run", "type": "nominal", "scale": {"$dashes": True}},
+        "color": {"field": "run", "type": "nominal", "scale": RUNS, "legend": STROKES},
+        "strokeDash": {
+            "field": "run",
+            "type": "nominal",
+            "scale": {"$dashes": True},
+            "legend": STROKES,
+        },
     }
 
 
@@ -121,7 +156,7 @@ def curve(
     }
 
     def up(field: str) -> Spec:
-        axis = {"title": y.label, "format": y.format}
+        axis = {"title": y.label, "format": y.axis}
         return {"field": field, "type": "quantitative", "axis": axis, "scale": y_scale}
 
     tooltip = [

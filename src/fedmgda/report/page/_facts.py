@@ -27,6 +27,7 @@ class GroupFacts:
 
     Attributes:
         name: What the runs are called.
+        baseline: Whether they are what federations are held against.
         rule: The rule, or the baseline.
         seeds: Their seeds.
         states: Where they stand, and how many of them.
@@ -48,6 +49,7 @@ class GroupFacts:
     """
 
     name: str
+    baseline: bool
     rule: str
     seeds: tuple[int, ...]
     states: dict[str, int]
@@ -98,6 +100,7 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
     ]
     return GroupFacts(
         name=group.name,
+        baseline=group.first.baseline,
         rule=rule_of(group.first),
         seeds=tuple(view.seed for view in views),
         states=dict(Counter(view.state for view in views)),
@@ -153,6 +156,7 @@ def facts_table(facts: Sequence[GroupFacts], measure: str) -> Table:
             )
             for one in facts
         ),
+        percent=(f"average {measure}", f"worst 5 % {measure}") if measure == "accuracy" else (),
     )  # fmt: skip
 
 

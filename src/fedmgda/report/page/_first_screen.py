@@ -5,17 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fedmgda._text import counted, listed
-from fedmgda.experiments import to_toml
-from fedmgda.report.page._html import Markup, element, joined, plain_table
+from fedmgda.report.page._html import Markup, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from fedmgda.report.page._answers import Answer
     from fedmgda.report.page._facts import GroupFacts
     from fedmgda.report.page._source import Group, RunView, Source
-    from fedmgda.report.page._table import Cell
 
-__all__ = ["about_runs", "headline", "problems", "progress_line", "verdicts", "what_was_run"]
+__all__ = [
+    "answer_list",
+    "headline",
+    "problems",
+    "progress_line",
+    "verdicts",
+    "what_was_run",
+]
 
 _MANY = 6  # values that are listed in a line
 _BADGES = {
@@ -41,7 +47,7 @@ def what_was_run(source: Source, measure: str) -> Markup:
     """Return what was run as terms and their values."""
     views = source.views
     facts = {
-        "Runs": _values(group.name for group in source.groups),
+        "Runs": _values(group.name for group in source.groups) if len(source.groups) < 5 else "",
         "Data": _values(_data(view) for view in views),
         "Users": _values(str(len(view.clients)) for view in views if view.clients),
         "Model": _values(str(view.run.spec.model.name) for view in views),
@@ -119,6 +125,23 @@ def problems(source: Source) -> Markup | None:
     )
 
 
+def answer_list(given: Sequence[Answer]) -> Markup:
+    """Return the questions that come first, with their answers."""
+    return element(
+        "dl",
+        joined(
+            element(
+                "div",
+                element("dt", one.question),
+                element("dd", one.answer),
+                class_=f"answer {one.mood}",
+            )
+            for one in given
+        ),
+        class_="answers",
+    )
+
+
 def verdicts(facts: Sequence[GroupFacts], source: Source) -> Markup:
     """Return the verdict of every group, the most important sentence first."""
     cards = joined(_card(one, group) for one, group in zip(facts, source.groups, strict=True))
@@ -172,51 +195,3 @@ def _in_numbers(one: GroupFacts) -> Iterator[str]:
     if one.few:
         told.append(f"{counted(one.few, 'user')} with too few test rows to judge singly")
     yield "; ".join(told) + ("." if told else "")
-
-
-def about_runs(source: Source) -> Markup:
-    """Return spec and environment of every group, and where their specs differ."""
-    specs = {group.name: to_toml(group.first.run.spec) for group in source.groups}
-    keys = {name: dict(_keys(text)) for name, text in specs.items()}
-    everything = list(dict.fromkeys(key for mine in keys.values() for key in mine))
-    differing = [k for k in everything if len({mine.get(k) for mine in keys.values()}) > 1]
-    parts = [
-        element(
-            "details",
-            element("summary", f"spec.toml of {name}"),
-            element("pre", text, tabindex="0"),
-        )
-        for name, text in specs.items()
-    ]
-    different = None
-    if differing:
-        rows = [[name, *(mine.get(k) for k in differing)] for name, mine in keys.items()]
-        different = plain_table(["run", *differing], rows, "Where the specs differ")
-    return joined([different, *parts, _environments(source)])
-
-
-def _keys(toml: str) -> Iterator[tuple[str, str]]:
-    """Yield every key of a resolved spec, which has one on a line, with its section."""
-    section = ""
-    for line in toml.splitlines():
-        if line.startswith("["):
-            section = line.strip("[]") + "."
-        elif " = " in line:
-            key, _, value = line.partition(" = ")
-            yield section + key, value
-
-
-def _environments(source: Source) -> Markup:
-    rows: list[list[Cell]] = []
-    for group in source.groups:
-        found = group.first.run.environment
-        versions = ", ".join(f"{name} {told}" for name, told in (found.packages or {}).items())
-        rows.append(
-            [group.name, found.format, found.python, found.platform, found.machine, found.cores,
-             found.path, found.commit, versions]
-        )  # fmt: skip
-    columns = (
-        "run", "format", "python", "system", "processor", "cores", "computed by", "commit",
-        "packages",
-    )  # fmt: skip
-    return plain_table(columns, rows, "Where the runs were made")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, final
 from fedmgda._text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from fedmgda.report.page._table import Cell
+    from fedmgda.report.page._table import Cell, Table
 
 __all__ = ["Markup", "element", "joined", "json_script", "plain_table"]
 
@@ -78,38 +78,37 @@ def json_script(name: str, value: Any) -> Markup:
     return Markup(f'<script type="application/json" id="{_escaped(name)}">{text}</script>')
 
 
-def plain_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Cell | Markup]], caption: str
-) -> Markup:
+def plain_table(table: Table) -> Markup:
     """Return a table that needs no script; numbers stand right."""
-    head = joined(element("th", column, scope="col") for column in columns)
+    head = joined(element("th", column, scope="col") for column in table.columns)
+    shares = [column in table.percent for column in table.columns]
     lines = (
-        joined(
-            element("th", _cell(cell), scope="row")
-            if place == 0
-            else element("td", _cell(cell), class_=None if isinstance(cell, str) else "number")
-            for place, cell in enumerate(row)
-        )
-        for row in rows
+        joined(_cell(cell, first=place == 0, share=shares[place]) for place, cell in enumerate(row))
+        for row in table.rows
     )
     return element(
         "div",
         element(
             "table",
-            element("caption", caption),
+            element("caption", table.title),
             element("thead", element("tr", head)),
             element("tbody", joined(element("tr", line) for line in lines)),
         ),
         class_="scroll",
         tabindex="0",
         role="region",
-        aria_label=caption,
+        aria_label=table.title,
     )
 
 
-def _cell(cell: Cell | Markup) -> str:
+def _cell(cell: Cell, *, first: bool, share: bool) -> Markup:
+    kind = None if isinstance(cell, str) else "number"
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return "–"
-    if isinstance(cell, str):
-        return cell
-    return f"{cell:,}" if isinstance(cell, int) else f"{cell:.4g}"
+        told = "–"
+    elif isinstance(cell, str):
+        told = cell
+    elif share:
+        told = f"{100 * cell:.1f} %"
+    else:
+        told = f"{cell:,}" if isinstance(cell, int) else f"{cell:.4g}"
+    return element("th", told, scope="row") if first else element("td", told, class_=kind)

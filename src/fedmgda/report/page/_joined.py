@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments import Against, Comparison
     from fedmgda.report.page._source import Group, RunView, Source
 
-__all__ = ["Joined", "Pair", "compare_groups", "joined_table"]
+__all__ = ["Joined", "Pair", "compare_groups", "joined_table", "pairs_table"]
 
 _CONSTANT = "constant"
 _MOST_PAIRS = 16
@@ -46,6 +47,16 @@ class Pair:
         return self.found.against[0]
 
     @property
+    def known_chance(self) -> bool:
+        """Whether it is known what the chance of the test rows makes."""
+        return not math.isnan(self.against.worse_by_chance)
+
+    @property
+    def users(self) -> int:
+        """How many users the metric is defined for."""
+        return sum(not math.isnan(gain.gain) for gain in self.against.clients)
+
+    @property
     def title(self) -> str:
         """Who is held against whom."""
         return f"{self.ours} against {self.theirs}"
@@ -60,11 +71,13 @@ class Joined:
         pairs: Those that could be made, those against `alone` first.
         why_not: Why others could not, or nothing could be compared.
         left_out: How many were not made, as they would be too many.
+        runs: The folders that could be compared.
     """
 
     pairs: tuple[Pair, ...] = ()
     why_not: tuple[str, ...] = ()
     left_out: int = 0
+    runs: tuple[Path, ...] = ()
 
     def conclusion_of(self, name: str) -> str | None:
         """Return the most telling sentence about a group, if it was compared."""
@@ -81,14 +94,20 @@ class Joined:
         return self.pairs[0].found.draws if self.pairs else 0
 
 
-def compare_groups(source: Source, metric: str | None = None) -> Joined:
+def compare_groups(
+    source: Source, metric: str | None = None, before: Joined | None = None
+) -> Joined:
     """Hold every federated group against `alone`, a baseline, or a constant if there is neither.
 
     Args:
         source: The runs.
         metric: Its name; what goes with the data if None.
+        before: What was found before; it is returned if there are no other runs to compare now.
     """
-    usable = [group for group in source.groups if _comparable(group)]
+    usable = [group for group in source.groups if _paths(group)]
+    runs = tuple(path for group in usable for path in _paths(group))
+    if before is not None and before.runs == runs:
+        return before
     if not usable:
         return Joined(why_not=("No finished run kept its test rows and can be compared.",))
     planned = list(_planned(usable)) or [(group, None) for group in usable]
@@ -107,15 +126,16 @@ def compare_groups(source: Source, metric: str | None = None) -> Joined:
         pairs=tuple(pairs),
         why_not=tuple(dict.fromkeys(why_not)),
         left_out=max(0, len(planned) - _MOST_PAIRS),
+        runs=runs,
     )
 
 
 def joined_table(joined: Joined) -> Table:
     """Return every user of every pair: what it has, what it gains, how sure that is."""
-    label = METRICS[joined.metric or "accuracy"].label
+    metric = METRICS[joined.metric or "accuracy"]
     return Table(
         name="gains",
-        title=f"Every user's {label} under one run and another",
+        title=f"Every user's {metric.label} under one run and another",
         columns=(
             "pair", "user", "test rows", "theirs", "ours", "gain", "gain low", "gain high",
             "p worse", "p better", "call",
@@ -131,6 +151,28 @@ def joined_table(joined: Joined) -> Table:
                 pair.against.clients, pair.found.runs[0].clients, pair.found.runs[1].clients,
                 strict=True,
             )
+            if not math.isnan(gain.gain)
+        ),
+        percent=("theirs", "ours", "gain", "gain low", "gain high") if metric.percent else (),
+    )  # fmt: skip
+
+
+def pairs_table(joined: Joined) -> Table:
+    """Return how many users gain and lose in every pair, and what chance alone would make."""
+    return Table(
+        name="pairs",
+        title="How many users are better and worse off, and how many chance alone would make",
+        columns=(
+            "pair", "seeds", "users", "better beyond chance", "worse beyond chance",
+            "worse by chance", "by chance at most (95 %)", "higher", "lower",
+        ),
+        rows=tuple(
+            (
+                pair.title, len(one.seeds), pair.users, one.better, one.worse,
+                one.worse_by_chance, one.worse_by_chance_95, one.gaining, one.losing,
+            )
+            for pair in joined.pairs
+            for one in [pair.against]
         ),
     )  # fmt: skip
 
@@ -167,10 +209,6 @@ def _attack(group: Group) -> object:
 def _is_plain_average(group: Group) -> bool:
     spec = group.first.run.spec
     return spec.rule.name == "fedavg" and spec.server.protect is None
-
-
-def _comparable(group: Group) -> bool:
-    return bool(_paths(group))
 
 
 def _paths(group: Group) -> list[Path]:

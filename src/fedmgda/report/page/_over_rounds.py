@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,7 @@ def average_table(source: Source, measure: str) -> Table | None:
             title=f"Test {measure} of the average user and of the worst 5 %, over rounds",
             columns=_CURVE,
             rows=(),
+            percent=("mean", "low", "high") if measure == "accuracy" else (),
         ),
         {"average": of("average"), "worst 5 %": of(worst)},
     )
@@ -186,4 +188,4 @@ def _of_all(
 def _filled(table: Table, rows: list[Any]) -> Table | None:
     if not rows:
         return None
-    return Table(name=table.name, title=table.title, columns=table.columns, rows=tuple(rows))
+    return replace(table, rows=tuple(rows))

@@ -35,7 +35,7 @@ class Context:
     def value(self) -> Value:
         """How the measure is shown."""
         if self.measure == "accuracy":
-            return Value(label="accuracy", format=".1%")
+            return Value(label="accuracy", format=".1%", axis=".0%")
         return Value(label="test loss", format=".3~g")
 
     @property
@@ -44,7 +44,9 @@ class Context:
         if self.joined.metric is None:
             return self.value
         metric = METRICS[self.joined.metric]
-        return Value(label=metric.label, format=".1%" if metric.percent else ".3~g")
+        if metric.percent:
+            return Value(label=metric.label, format=".1%", axis=".0%")
+        return Value(label=metric.label)
 
 
 @final
@@ -54,18 +56,22 @@ class Section:
 
     Attributes:
         name: Unique in a page; what a link ends with.
+        short: The question in a word or two.
         title: The question.
         lead: What is shown and how to read it.
         tables: The numbers.
         charts: The drawings.
+        shown: A table that stands open before the drawings.
         search: Whether the reader chooses a user.
     """
 
     name: str
+    short: str
     title: str
     lead: tuple[str, ...]
     tables: tuple[Table, ...]
     charts: tuple[Chart, ...] = field(default=())
+    shown: Table | None = None
     search: bool = False
 
 

@@ -19,6 +19,7 @@ from fedmgda.experiments import (
     run_folders,
     with_client_ids,
     without_twins,
+    worst_clients,
 )
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda.experiments import (
+        ClientLine,
         ClientResult,
         EvaluationRow,
         RoundRow,
@@ -56,6 +58,7 @@ class RunView:
         timings: Likewise.
         summary: What it is remembered by; None while it is not finished, or cannot be read.
         verdict: What became of it; None before the first evaluation, or if it cannot be read.
+        lines: Every client with how sure its scores are.
         malicious: The clients that attack.
         problems: A sentence for everything that is broken.
     """
@@ -69,6 +72,7 @@ class RunView:
     timings: tuple[TimingRow, ...] = ()
     summary: Summary | None = None
     verdict: Verdict | None = None
+    lines: tuple[ClientLine, ...] = ()
     malicious: tuple[int, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -203,6 +207,7 @@ def _view(label: str, run: Run) -> RunView:
         timings=part(lambda: run.timings, ()),
         summary=summary,
         verdict=part(lambda: run.verdict, None) if evaluations else None,
+        lines=part(lambda: tuple(worst_clients(run, len(clients))), ()) if clients else (),
         malicious=part(lambda: _malicious(run, clients), ()),
         problems=tuple(dict.fromkeys(problems)),
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fedmgda.report.page._facts import final_evaluation
 from fedmgda.report.page._table import Table, thinned
+from fedmgda.report.page._users import value_of
 
 if TYPE_CHECKING:
     from fedmgda.report.page._source import Group, Source
@@ -29,21 +30,24 @@ def story_tables(source: Source, measure: str) -> tuple[Table, Table] | None:
         ends += _ends(group, measure)
     if not curves:
         return None
+    shares = ("value", "low", "high") if measure == "accuracy" else ()
     return (
         Table(
             name="story",
             title=f"One user's test {measure} over rounds",
             columns=("run", "user", "round", "value"),
             rows=tuple(curves),
+            percent=shares,
         ),
         Table(
             name="story-end",
             title="One user at the end of every run",
             columns=(
-                "run", "user", "value", "rank", "of", "training rows", "test rows",
+                "run", "user", "value", "low", "high", "rank", "of", "training rows", "test rows",
                 "rounds taken part", "rounds against it", "rounds it opposed", "kind",
             ),
             rows=tuple(ends),
+            percent=shares,
         ),
     )  # fmt: skip
 
@@ -75,13 +79,14 @@ def _ends(group: Group, measure: str) -> list[Any]:
         if math.isfinite(value)
     }
     ranked = sorted(known.values(), reverse=True)
+    lines = {line.client_id: line for line in view.lines}
     return [
         (
-            group.name, view.client_name(one.client_id), abs(known[one.client_id]),
+            group.name, view.client_name(one.client_id), *value_of(lines[one.client_id], measure),
             ranked.index(known[one.client_id]) + 1, len(ranked), one.train_examples,
             one.test_examples, one.rounds, one.rounds_sacrificed, one.rounds_opposed,
             "malicious" if one.client_id in view.malicious else "honest",
         )
         for one in view.clients[:_MOST_USERS]
-        if one.client_id in known
+        if one.client_id in known and one.client_id in lines
     ]  # fmt: skip

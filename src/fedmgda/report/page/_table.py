@@ -32,12 +32,14 @@ class Table:
         title: What it shows, for people.
         columns: The names of the columns.
         rows: As many cells as columns each; None is what is not known.
+        percent: The columns whose numbers are shares, shown in percent.
     """
 
     name: str
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    percent: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -60,6 +62,7 @@ class Table:
         return {
             "title": self.title,
             "columns": list(self.columns),
+            "percent": list(self.percent),
             "data": [_encoded(column) for column in columns],
         }
 

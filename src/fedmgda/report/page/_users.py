@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda._errors import FedmgdaError
-from fedmgda.experiments import worst_clients
 from fedmgda.metrics import METRICS
 from fedmgda.report.page._table import Table
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from fedmgda.report.page._joined import Joined
     from fedmgda.report.page._source import Group, Source
 
-__all__ = ["USERS", "users_table"]
+__all__ = ["USERS", "users_table", "value_of"]
 
 USERS = ("run", "user", "value", "low", "high", "test rows", "kind", "seeds")
 
@@ -35,7 +33,14 @@ def users_table(source: Source, measure: str, joined: Joined) -> Table | None:
     label = METRICS[joined.metric].label if joined.metric else f"test {measure}"
     if not rows:
         return None
-    return Table(name="users", title=f"Every user's {label}", columns=USERS, rows=tuple(rows))
+    shares = METRICS[joined.metric].percent if joined.metric else measure == "accuracy"
+    return Table(
+        name="users",
+        title=f"Every user's {label}",
+        columns=USERS,
+        rows=tuple(rows),
+        percent=("value", "low", "high") if shares else (),
+    )
 
 
 def _score_of(name: str, joined: Joined) -> RunScore | None:
@@ -63,16 +68,11 @@ def _scored(group: Group, score: RunScore, joined: Joined) -> list[Any]:
 def _recorded(group: Group, measure: str) -> list[Any]:
     lines: dict[int, list[ClientLine]] = {}
     for view in group.views:
-        if not view.clients:
-            continue
-        try:
-            for line in worst_clients(view.run, len(view.clients)):
-                lines.setdefault(line.client_id, []).append(line)
-        except FedmgdaError:
-            continue  # has been told when the run was read
+        for line in view.lines:
+            lines.setdefault(line.client_id, []).append(line)
     found: list[Any] = []
     for client, mine in sorted(lines.items()):
-        value, low, high = np.mean([_value(line, measure) for line in mine], axis=0).tolist()
+        value, low, high = np.mean([value_of(line, measure) for line in mine], axis=0).tolist()
         if math.isfinite(value):
             found.append(
                 (
@@ -84,7 +84,8 @@ def _recorded(group: Group, measure: str) -> list[Any]:
     return found
 
 
-def _value(line: ClientLine, measure: str) -> tuple[float, float, float]:
+def value_of(line: ClientLine, measure: str) -> tuple[float, float, float]:
+    """Return the accuracy or loss of a user, and its 95 % interval; NaN where it is not known."""
     if measure == "accuracy":
         low, high = line.interval or (math.nan, math.nan)
         return line.accuracy, low, high

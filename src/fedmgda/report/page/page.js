@@ -59,13 +59,14 @@
     setTimeout(() => URL.revokeObjectURL(link.href), 10000);
   }
 
-  function shown(value) {
+  function shown(value, share) {
     if (value === null || value === undefined) return "–";
     if (typeof value !== "number") return String(value);
+    if (share) return `${(100 * value).toFixed(1)} %`;
     return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(4)));
   }
 
-  function tableOf(columns, rows, caption) {
+  function tableOf(columns, rows, caption, shares) {
     const table = document.createElement("table");
     table.createCaption().textContent = caption;
     const head = table.createTHead().insertRow();
@@ -80,7 +81,7 @@
       const line = body.insertRow();
       for (const column of columns) {
         const cell = line.insertCell();
-        cell.textContent = shown(row[column]);
+        cell.textContent = shown(row[column], shares.includes(column));
         if (typeof row[column] === "number") cell.className = "number";
       }
     }
@@ -89,13 +90,13 @@
 
   function fillTable(place) {
     if (place.childElementCount) return;
-    const { columns, title } = data.tables[place.dataset.table];
+    const { columns, title, percent } = data.tables[place.dataset.table];
     const rows = rowsOf(place.dataset.table);
     const more = rows.length > MOST_ROWS ? ` (the first ${MOST_ROWS} of ${rows.length}; the CSV file has all)` : "";
     place.tabIndex = 0;
     place.setAttribute("role", "region");
     place.setAttribute("aria-label", title);
-    place.append(tableOf(columns, rows.slice(0, MOST_ROWS), title + more));
+    place.append(tableOf(columns, rows.slice(0, MOST_ROWS), title + more, percent));
   }
 
   /* ---------- charts ---------- */
@@ -106,17 +107,22 @@
     return all.length ? data.runs.filter((_, place) => all[place].checked) : data.runs;
   }
 
-  function filled(spec) {
-    const runs = drawnRuns();
+  function filled(spec, rows) {
+    const drawn = drawnRuns();
     const colors = COLORS[theme()];
+    // A run keeps its colour in every chart, and has no entry in a legend where it has no rows.
+    const present = new Set(rows.map((row) => row.run));
+    const runs = drawn.filter((run) => present.has(run));
+    const place = (run) => drawn.indexOf(run) % MOST_RUNS;
     const walk = (value) => {
       if (Array.isArray(value)) return value.map(walk);
       if (value === null || typeof value !== "object") return value;
-      if (value.$runs) return { domain: runs, range: runs.map((_, i) => colors[i % colors.length]) };
-      if (value.$dashes) return { domain: runs, range: runs.map((_, i) => DASHES[i % DASHES.length]) };
+      if (value.$runs) return { domain: runs, range: runs.map((run) => colors[place(run)]) };
+      if (value.$dashes) return { domain: runs, range: runs.map((run) => DASHES[place(run)]) };
       if (value.$palette) return { range: colors };
       if (value.$meant) {
-        const kinds = Object.keys(value.$meant);
+        const seen = new Set(rows.flatMap((row) => [row.call, row.kind]));
+        const kinds = Object.keys(value.$meant).filter((kind) => seen.has(kind));
         return { domain: kinds, range: kinds.map((kind) => MEANT[theme()][value.$meant[kind]]) };
       }
       const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
@@ -150,10 +156,13 @@
         labelColor: color("--soft"), titleColor: color("--soft"), domainColor: color("--line"),
         tickColor: color("--line"), gridColor: color("--line"), gridOpacity: 0.6,
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
-        labelLimit: narrow ? 96 : 260, labelOverlap: true,
+        labelLimit: narrow ? 116 : 260, labelOverlap: true,
       },
       axisX: { tickCount: narrow ? 4 : 8 },
       axisY: { tickCount: 6 },
+      // What tells names apart comes last in them.
+      axisYDiscrete: narrow
+        ? { labelExpr: "length(datum.label) > 16 ? '…' + slice(datum.label, -15) : datum.label" } : {},
       legend: {
         orient: "top", direction: narrow ? "vertical" : "horizontal", labelColor: color("--ink"),
         titleColor: color("--soft"), labelFontSize: 12, labelLimit: narrow ? 260 : 320,
@@ -175,10 +184,14 @@
     }
     const narrow = place.clientWidth < 480;
     const spec = {
-      ...filled(chart.spec),
+      ...filled(chart.spec, rows),
       data: { values: rows },
       description: chart.description,
     };
+    if (chart.step) {
+      const lanes = new Set(rows.map((row) => chart.lanes.map((lane) => row[lane]).join("\u0000")));
+      spec.height = chart.step * Math.min(lanes.size, chart.most ?? Infinity);
+    }
     const result = await vegaEmbed(place, spec, {
       mode: "vega-lite", renderer: chart.canvas ? "canvas" : "svg", actions: false, ast: true,
       defaultStyle: false, config: config(narrow), tooltip: { theme: theme() },
@@ -238,20 +251,14 @@
     }
     memory.set("user", user);
     const rows = rowsOf("story-end").filter((row) => row.user === user);
-    const known = data.tables["story-end"].columns.filter((column) =>
+    const columns = data.tables["story-end"].columns.filter((column) =>
       column !== "user" && rows.some((row) => row[column] !== null));
-    const intervals = new Map(rowsOf("users").filter((row) => row.user === user).map((row) => [row.run, row]));
-    const columns = [...known];
-    if (intervals.size) columns.splice(columns.indexOf("value") + 1, 0, "95 % interval");
-    facts.append(tableOf(columns, rows.map((row) => {
-      const found = intervals.get(row.run);
-      const sure = found && found.low !== null ? `${shown(found.low)} to ${shown(found.high)}` : null;
-      return { ...row, "95 % interval": sure };
-    }), `${user} at the end of every run`));
+    facts.append(tableOf(columns, rows, `${user} at the end of every run, with its 95 % interval (low, high)`,
+      data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
     if (gains.length) {
       facts.append(tableOf(["pair", "theirs", "ours", "gain", "gain low", "gain high", "call"], gains,
-        `${user}: what it gains`));
+        `${user}: what it gains, the mean over seeds`, data.tables.gains.percent));
     }
     chosen.set("story-curve", user);
     drawAll(["story-curve"]);
@@ -284,17 +291,13 @@
     for (const value of values) select.add(new Option(value, value));
     const kept = memory.get(`choice-${chart.name}`);
     select.value = values.includes(kept) ? kept : values[0];
-    chosen.set(chart.name, select.value);
+    // Charts of one table that are chosen by one column go together.
+    const together = [...charts.values()].filter((one) => one.table === chart.table && one.choose === chart.choose);
+    const choose = () => together.forEach((one) => chosen.set(one.name, select.value));
+    choose();
     select.addEventListener("change", () => {
-      // Charts of one table that are chosen by one column go together.
-      const together = [...charts.values()].filter((one) => one.table === chart.table && one.choose === chart.choose);
-      for (const one of together) {
-        chosen.set(one.name, select.value);
-        memory.set(`choice-${one.name}`, select.value);
-        for (const other of document.querySelectorAll("select[data-chart]")) {
-          if (other.dataset.chart === one.name) other.value = select.value;
-        }
-      }
+      choose();
+      memory.set(`choice-${chart.name}`, select.value);
       drawAll(together.map((one) => one.name));
     });
   }

@@ -1,5 +1,6 @@
 import ipaddress
 import stat
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from cryptography import x509
@@ -53,6 +54,27 @@ def test_nobody_else_reads_a_private_key_and_none_is_written_over(tmp_path):
     with pytest.raises(StoreError, match="node0 cannot be written"):
         make_node_key(tmp_path, "node0")
     assert node.private.read_bytes() == before
+
+
+def test_half_of_an_old_set_is_not_replaced(tmp_path):
+    make_server_keys(tmp_path, nodes=["node0"])
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    with pytest.raises(StoreError, match="exists; keys are never written over"):
+        make_server_keys(tmp_path)
+    (tmp_path / "more").mkdir()
+    make_node_key(tmp_path / "more", "node1")
+    with pytest.raises(StoreError, match="node1 exists"):
+        make_server_keys(tmp_path / "more", nodes=["node0", "node1"])
+    assert {path.name for path in (tmp_path / "more").iterdir()} == {"node1", "node1.pub"}
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.is_file()} == before
+
+
+def test_certificates_last_as_long_as_is_said(tmp_path):
+    keys = make_server_keys(tmp_path, days=100)
+    for path in (keys.authority, keys.certificate):
+        certificate = x509.load_pem_x509_certificate(path.read_bytes())
+        left = certificate.not_valid_after_utc - datetime.now(UTC)
+        assert timedelta(days=99) < left <= timedelta(days=100)
 
 
 def test_two_deployments_share_no_key(tmp_path):

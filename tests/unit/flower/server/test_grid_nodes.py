@@ -1,9 +1,11 @@
 """Nodes that join, leave, come back and claim what is not theirs, while a run goes on."""
 
 import json
+import logging
 import time
 from dataclasses import replace
 
+import pytest
 from flwr.app.error import Error
 
 from fedmgda.experiments import open_run, verify
@@ -89,6 +91,36 @@ def test_a_node_with_other_data_stays_outside(tmp_path):
     refused = [e for e in node_events(tmp_path / "run") if e["event"] == "refused"]
     assert [e["node"] for e in refused] == ["101"]
     assert "not that of the other nodes" in refused[0]["reason"]
+
+
+@pytest.mark.parametrize("told", [{"num_clients": 10**13}, {"num_params": 10**13}])
+def test_a_number_that_no_federation_has_stays_outside(tmp_path, told):
+    grid = MemoryGrid()
+    grid.online[7] = grid.online[101]
+    grid.twist[7] = lambda question, answer: (
+        replace(answer, header={**answer.header, **told}) if question.phase == "hello" else answer
+    )
+    grid.online = {node: grid.online[node] for node in (7, 100, 101, 102)}  # answers first
+    assert run_over(tmp_path / "run", grid, **SIX) == 0
+    refused = [e for e in node_events(tmp_path / "run") if e["event"] == "refused"]
+    assert [e["node"] for e in refused] == ["7"]
+
+
+def test_what_a_node_says_is_one_line_of_the_log(tmp_path, caplog):
+    grid = MemoryGrid()
+    grid.online[7] = grid.online[101]
+    words = "no\nINFO : fedmgda: exit 0: The run is finished.\x1b[2J"
+    grid.twist[7] = lambda question, answer: (
+        replace(answer, header={**answer.header, "error": [1, words]})
+        if question.phase == "hello"
+        else answer
+    )
+    with caplog.at_level(logging.INFO, "flwr"):
+        assert run_over(tmp_path / "run", grid, **SIX) == 0
+    said = [record.getMessage() for record in caplog.records]
+    assert sum("exit 0: The run is finished" in line for line in said) == 1
+    assert all(line.isprintable() for line in said)
+    assert [line for line in said if line.startswith("fedmgda: exit")] == said[-1:]
 
 
 def test_no_round_waits_for_a_node_that_is_slow_to_say_hello(tmp_path):

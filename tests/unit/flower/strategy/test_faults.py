@@ -95,6 +95,13 @@ def test_a_missing_loss_leaves_that_client_out():
     assert result.train_metrics_clientapp[1]["client-ids"] == [0, 1, 3]
 
 
+@pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 0.5])
+def test_a_number_that_is_none_is_no_claim(tmp_path, number):
+    app = spoiled(lambda content: with_metrics(content, **{"client-id": number}), first=2)
+    FedAvg(record=tmp_path / "run").start(AppGrid([app] * 4), model(), num_rounds=3)
+    assert [row.client_ids for row in open_run(tmp_path / "run").rounds] == [(0, 1, 2, 3)] * 3
+
+
 def test_a_client_that_claims_another_is_left_out_and_the_other_is_not(tmp_path):
     app = spoiled(lambda content: with_metrics(content, **{"client-id": 0}), first=2)
     strategy = FedMGDAPlus(record=tmp_path / "run")

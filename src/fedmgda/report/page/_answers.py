@@ -1,0 +1,159 @@
+"""The answers that stand first, in plain sentences with numbers; the judges are elsewhere."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, final
+
+from fedmgda._text import counted, listed
+from fedmgda.metrics import FEW_ROWS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fedmgda.report.page._facts import GroupFacts
+    from fedmgda.report.page._joined import Joined, Pair
+
+__all__ = ["Answer", "answers"]
+
+_MANY = 8  # runs that are named in a sentence
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """A question and its answer.
+
+    Attributes:
+        question: In a few words.
+        answer: In a sentence or two, with numbers.
+        mood: "good", "warn", "bad" or "quiet".
+    """
+
+    question: str
+    answer: str
+    mood: str = "quiet"
+
+
+def answers(facts: Sequence[GroupFacts], joined: Joined) -> list[Answer]:
+    """Return what became of the runs: learning, who pays, who was sacrificed, what did nothing."""
+    federated = [one for one in facts if not one.baseline]
+    found = [_learned(federated), *_worse_off(joined), _sacrificed(federated), _idle(federated)]
+    few = max((one.few for one in facts), default=0)
+    if few:
+        found.append(
+            Answer(
+                question="How sure is it?",
+                answer=f"{counted(few, 'user')} {'has' if few == 1 else 'have'} fewer than "
+                f"{FEW_ROWS} test rows in a run: too few to judge singly. Mind the intervals.",
+                mood="warn",
+            )
+        )
+    return found
+
+
+def _learned(facts: Sequence[GroupFacts]) -> Answer:
+    outcomes = Counter[str]()
+    for one in facts:
+        outcomes.update(one.outcomes)
+    total, question = sum(outcomes.values()), "Did it learn?"
+    waiting = sum(len(one.seeds) for one in facts) - total
+    rest = f" {counted(waiting, 'run')} cannot be judged yet." if waiting else ""
+    if not total:
+        return Answer(question=question, answer=f"Not known yet.{rest}")
+    if outcomes["learned"] == total:
+        told = "Yes." if total == 1 else f"Yes: all {total} runs learned."
+        return Answer(question=question, answer=told + rest, mood="good")
+    others = [
+        f"{one.name} {outcome}" + (f" ({count} of {len(one.seeds)} seeds)" if count > 1 else "")
+        for one in facts
+        for outcome, count in one.outcomes.items()
+        if outcome != "learned"
+    ]
+    told = f"{outcomes['learned']} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
+    return Answer(question=question, answer=told + rest, mood="bad")
+
+
+def _worse_off(joined: Joined) -> Iterator[Answer]:
+    """Yield for each thing that runs are held against how many users are worse off."""
+    if not joined.pairs:
+        yield Answer(
+            question="Is anyone worse off?",
+            answer=f"Not known: {' '.join(joined.why_not)[:1].lower()}"
+            f"{' '.join(joined.why_not)[1:]}",
+        )
+    for theirs in dict.fromkeys(pair.theirs for pair in joined.pairs):
+        pairs = [pair for pair in joined.pairs if pair.theirs == theirs]
+        more = [p for p in pairs if p.against.worse > p.against.worse_by_chance_95]
+        told = listed((_worse(pair) for pair in pairs), _MANY)
+        known = pairs[0].known_chance
+        yield Answer(
+            question=f"Worse off than {_than(theirs)}?",
+            answer=f"{told}." if known else f"{told}; no test rows were kept, it may be chance.",
+            mood="bad" if more else "good" if known else "quiet",
+        )
+
+
+def _than(theirs: str) -> str:
+    return theirs if theirs in {"alone", "a constant"} else f"under {theirs}"
+
+
+def _worse(pair: Pair) -> str:
+    users = sum(gain.gain == gain.gain for gain in pair.against.clients)
+    if not pair.known_chance:
+        return f"{pair.against.losing} of {users} users under {pair.ours} score lower"
+    chance = pair.against.worse_by_chance
+    return (
+        f"{pair.against.worse} of {users} users under {pair.ours} "
+        f"(chance alone would make {chance:.{1 if 0.05 <= chance < 2 else 0}f})"
+    )
+
+
+def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
+    question = "Was anyone sacrificed?"
+    told, kept, bad = list[str](), list[str](), False
+    for one in facts:
+        if not one.rounds:
+            continue
+        if one.measured is not None or one.held is not None:  # the direction was only proposed
+            if one.measured:
+                kept.append(f"{one.rose} of {one.measured:,} under {one.name}")
+                bad |= bool(one.rose)
+        else:
+            told.append(f"{one.against:,} of {one.rounds:,} under {one.name}")
+            bad |= bool(one.against)
+    sentences = [
+        f"{lead}: {listed(those, _MANY)}."
+        for lead, those in (
+            ("Rounds that went against a participant, to first order", told),
+            ("Honest participants' losses that a protected step raised, as measured", kept),
+        )
+        if those
+    ]
+    if not sentences:
+        return Answer(question=question, answer="Not known: no round has been recorded.")
+    return Answer(question=question, answer=" ".join(sentences), mood="bad" if bad else "good")
+
+
+def _idle(facts: Sequence[GroupFacts]) -> Answer:
+    question = "Did rounds do nothing?"
+    told = []
+    for one in facts:
+        kinds = [
+            f"{count:,} {what}"
+            for count, what in (
+                (one.held, "held"),
+                (one.stalled, "stalled"),
+                (one.failed, "failed"),
+            )
+            if count
+        ]
+        if kinds:
+            told.append(f"{', '.join(kinds)} of {one.rounds:,} under {one.name}")
+    lost = sum(one.quarantined for one in facts)
+    tail = f" {lost:,} replies were quarantined." if lost else ""
+    if not told:
+        answer = f"No round was held, stalled or failed.{tail}"
+        return Answer(question=question, answer=answer, mood="warn" if lost else "good")
+    return Answer(question=question, answer=f"{listed(told, _MANY)}.{tail}", mood="warn")
