@@ -22,8 +22,9 @@ help:  ## list the targets
 demo: $(VENV)/.run  ## train four rules on built-in data and show what they do to each user
 	$(BIN)/fedmgda demo
 
-test: check  ## run the checks, fetch the data of tests if that is possible, then run all that take seconds
+test: check  ## run the checks, fetch the data and the browser of tests if that is possible, then run all that take seconds
 	@$(BIN)/python scripts/fetch_test_data.py
+	@PYTHONPATH=tests $(BIN)/python scripts/install_chromium.py
 	$(PYTEST) $(SHARED)
 	$(PYTEST) $(DEPLOYED)
 

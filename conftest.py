@@ -1,11 +1,16 @@
-"""Leaves the tests of the Flower adapter out where Flower is not installed, and says so once."""
+"""Leaves tests out where Flower, or a browser, is not there, and says so once."""
 
 from importlib.util import find_spec
 from pathlib import Path
 
+from chromium import left_out
+
 _MISSING = find_spec("flwr") is None
 
+_NO_BROWSER = left_out()
+
 collect_ignore_glob = ["src/fedmgda/flower", "tests/*/flower"] if _MISSING else []
+collect_ignore_glob += ["tests/system/browser"] if _NO_BROWSER else []
 collect_ignore = [
     str(path)
     for path in (Path(__file__).parent / "tests").glob("*.py")  # what those tests have in common
@@ -20,3 +25,5 @@ def pytest_terminal_summary(terminalreporter):
             "SKIPPED the tests of fedmgda.flower: Flower is not installed; "
             "pip install 'fedmgda[flower]'"
         )
+    if _NO_BROWSER:
+        terminalreporter.write_line(f"SKIPPED the tests in a browser: {_NO_BROWSER}")

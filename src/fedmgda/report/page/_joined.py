@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 from fedmgda._errors import FedmgdaError, SpecError
 from fedmgda.experiments import compare_runs, distinct_names
 from fedmgda.metrics import DRAWS, METRICS
+from fedmgda.report.page._source import Group
 from fedmgda.report.page._table import Table
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda.experiments import Against, Comparison
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._source import RunView, Source
 
 __all__ = ["Joined", "Pair", "compare_groups", "joined_table", "pairs_table"]
 
@@ -104,12 +105,18 @@ def compare_groups(
         metric: Its name; what goes with the data if None.
         before: What was found before; it is returned if there are no other runs to compare now.
     """
-    usable = [group for group in source.groups if _paths(group)]
-    runs = tuple(path for group in usable for path in _paths(group))
+    # Where no run kept its test rows, those that did not are compared by their clients' scores.
+    rows = any(_keeps_rows(view) for view in source.views)
+    usable = [
+        Group(name=group.name, views=views)
+        for group in source.groups
+        if (views := tuple(v for v in group.views if _finished(v) and _keeps_rows(v) == rows))
+    ]
+    runs = tuple(view.run.path for group in usable for view in group.views)
     if before is not None and before.runs == runs:
         return before
     if not usable:
-        return Joined(why_not=("No finished run kept its test rows and can be compared.",))
+        return Joined(why_not=("No run is finished and whole, so that none can be compared.",))
     planned = list(_planned(usable)) or [(group, None) for group in usable]
     users = len(usable[0].first.clients)
     tests = users * sum(len(group.views) for group, _ in planned[:_MOST_PAIRS])
@@ -211,12 +218,12 @@ def _is_plain_average(group: Group) -> bool:
     return spec.rule.name == "fedavg" and spec.server.protect is None
 
 
-def _paths(group: Group) -> list[Path]:
-    return [view.run.path for view in group.views if _keeps_rows(view)]
+def _finished(view: RunView) -> bool:
+    return view.state == "finished" and view.summary is not None and view.verdict is not None
 
 
 def _keeps_rows(view: RunView) -> bool:
-    if view.state != "finished" or view.summary is None or view.verdict is None:
+    if not _finished(view):
         return False
     try:
         return view.run.predictions() is not None
@@ -225,10 +232,7 @@ def _keeps_rows(view: RunView) -> bool:
 
 
 def _pair(ours: Group, theirs: Group | None, metric: str | None, draws: int) -> Pair:
-    paths = [*_paths(ours), *(_paths(theirs) if theirs else [])]
-    other = _CONSTANT
-    if theirs is not None:
-        runs = [v.run for group in (ours, theirs) for v in group.views if _keeps_rows(v)]
-        other = distinct_names(runs)[-1]
-    found = compare_runs(paths, metric=metric, against=other, draws=draws)
+    runs = [view.run for group in (ours, theirs) if group is not None for view in group.views]
+    other = _CONSTANT if theirs is None else distinct_names(runs)[-1]
+    found = compare_runs([run.path for run in runs], metric=metric, against=other, draws=draws)
     return Pair(ours=ours.name, theirs=theirs.name if theirs else "a constant", found=found)

@@ -252,7 +252,8 @@
     memory.set("user", user);
     const rows = rowsOf("story-end").filter((row) => row.user === user);
     const columns = data.tables["story-end"].columns.filter((column) =>
-      column !== "user" && rows.some((row) => row[column] !== null));
+      column !== "user" && rows.some((row) => row[column] !== null
+        && (column !== "kind" || row.kind !== "honest")));
     facts.append(tableOf(columns, rows, `${user} at the end of every run, with its 95 % interval (low, high)`,
       data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
@@ -323,6 +324,10 @@
     paintSwatches();
   }
   if (search) {
+    const facts = document.getElementById("story-facts");
+    facts.tabIndex = 0;  // where it is wider than the window, keys must move it
+    facts.setAttribute("role", "region");
+    facts.setAttribute("aria-label", "How the chosen user fared");
     const names = document.getElementById("user-names");
     for (const name of userNames) names.append(new Option(name, name));
     search.value = memory.get("user") ?? userNames[0] ?? "";
@@ -345,30 +350,45 @@
   if (search) tell(search.value, false);
 
   /* ---------- a run that goes on ---------- */
-  function opened() {
-    return [...document.querySelectorAll("details")].map((one) => one.open);
+  // What is unfolded and where the reader is, by section: the next page may have more of them.
+  const sections = () => [...document.querySelectorAll("main > section")];
+  function keyOf(details) {
+    const section = details.closest("section");
+    return `${section.id}/${[...section.querySelectorAll("details")].indexOf(details)}`;
+  }
+  function keepPlace() {
+    const open = [...document.querySelectorAll("details[open]")].map(keyOf);
+    const here = sections().findLast((one) => one.getBoundingClientRect().top <= 80);
+    memory.set("open", JSON.stringify(open));
+    memory.set("place", JSON.stringify(here
+      ? { section: here.id, offset: -here.getBoundingClientRect().top } : { section: null, offset: scrollY }));
+  }
+  function findPlace() {
+    const open = JSON.parse(memory.get("open") ?? "[]");
+    for (const one of document.querySelectorAll("details")) {
+      if (open.includes(keyOf(one))) one.open = true;
+    }
+    const place = JSON.parse(memory.get("place") ?? "null");
+    memory.set("open", "[]");
+    memory.set("place", "null");
+    if (!place) return;
+    drawing.then(() => {
+      const section = place.section && document.getElementById(place.section);
+      const top = section ? section.getBoundingClientRect().top + scrollY : 0;
+      scrollTo({ top: top + place.offset, behavior: "instant" });
+    });
   }
   if (data.refresh) {
     let touched = 0;
     for (const kind of ["pointermove", "keydown", "wheel", "touchstart"]) {
       addEventListener(kind, () => { touched = Date.now(); }, { passive: true });
     }
-    setInterval(() => {
+    // Not before it is drawn: a page that takes longer than that would never be seen.
+    drawing.then(() => setInterval(() => {
       if (document.hidden || Date.now() - touched < 3000) return;
-      memory.set("scroll", String(scrollY));
-      memory.set("open", JSON.stringify(opened()));
+      keepPlace();
       location.reload();
-    }, 1000 * data.refresh);
+    }, 1000 * data.refresh));
   }
-  const open = JSON.parse(memory.get("open") ?? "null");
-  if (Array.isArray(open)) {
-    const all = [...document.querySelectorAll("details")];
-    if (open.length === all.length) all.forEach((one, place) => { one.open = open[place]; });
-    memory.set("open", "null");
-  }
-  const scroll = Number(memory.get("scroll"));
-  if (scroll) {
-    memory.set("scroll", "");
-    drawing.then(() => scrollTo({ top: scroll, behavior: "instant" }));
-  }
+  findPlace();
 })();

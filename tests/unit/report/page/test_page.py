@@ -237,3 +237,28 @@ def test_the_numbers_are_those_of_the_run(sweep, page):
         f"client {client.client_id}": pytest.approx(client.test_accuracy, rel=1e-4)
         for client in run.clients
     }
+
+
+def test_runs_without_test_rows_are_compared_by_their_scores_and_chance_is_not_known(tmp_path):
+    kept = {"predictions": False}
+    finished_run(tmp_path / "mgda", records=kept)
+    finished_run(tmp_path / "fedavg", records=kept, rule={"name": "fedavg"})
+    page = build_page([tmp_path])
+    gains = data_of(page.html)["tables"]["gains"]
+    assert len(values_of(gains, "gain")) == 4
+    assert set(values_of(gains, "p worse")) == {None}
+    assert "it may be chance" in page.html
+
+
+def test_a_regression_is_shown_by_its_error_and_a_single_run_against_a_constant(tmp_path):
+    table = tmp_path / "t.csv"
+    lines = [f"{'abcd'[i % 4]},{(i * 37) % 101},{(i * 37) % 101 * 0.5 + i % 3}" for i in range(240)]
+    table.write_text("\n".join(["client,x,price", *lines]) + "\n")
+    data = {"path": str(table), "client": "client", "target": "price", "task": "regression"}
+    finished_run(tmp_path / "run", data=data, model={"name": "linear"}, clients={})
+    page = build_page([tmp_path / "run"])
+    tables = data_of(page.html)["tables"]
+    assert tables["users"]["title"] == "Every user's RMSE"
+    assert tables["users"]["percent"] == []
+    assert set(values_of(tables["gains"], "pair")) == {"run against a constant"}
+    assert sorted(values_of(tables["users"], "user")) == ["a", "b", "c", "d"]
