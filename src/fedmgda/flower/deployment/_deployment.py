@@ -204,6 +204,7 @@ class Deployment:
             authority=self.authority,
             key=key.private,
             data=self._data[index] if self._data else None,
+            trust=True,  # the spec's author started it, on this machine
         )
         self._nodes.append(_Member(seat, str(said["node-id"]), self._node_ports[index]))
 

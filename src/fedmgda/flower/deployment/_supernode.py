@@ -36,6 +36,10 @@ class Seat:
         data: Its rows; None where every node can make them.
         client: What the one client of these rows is called; None for the name of the file.
         min_rows: How many rows a client must have to take part; None for the default.
+        spec: The spec that the site has agreed to; None for what is safe of any.
+        allow_code: Whether a spec may name code.
+        trust: Whether whoever writes the specs is whoever started the node, so that a spec may name
+            files and code.
     """
 
     superlink: str
@@ -46,6 +50,9 @@ class Seat:
     data: Path | None = None
     client: str | None = None
     min_rows: int | None = None
+    spec: Path | None = None
+    allow_code: bool = False
+    trust: bool = False
 
     def worker_command(self, worker: Path) -> list[str]:
         """Return what starts the worker behind a socket."""
@@ -68,12 +75,15 @@ class Seat:
             texts["data"] = str(self.data.absolute())
         if self.client is not None:
             texts["client"] = self.client
+        if self.spec is not None:
+            texts["spec"] = str(self.spec.absolute())
         wrong = [text for text in texts.values() if '"' in text or "\\" in text]
         if wrong:
             raise SpecError(f"{wrong[0]!r} has a quote or a backslash, which Flower cannot take.")
         numbers = f"partition-id={self.index} num-partitions={self.nodes}"
         if self.min_rows is not None:
             numbers += f" min-rows={self.min_rows}"
+        numbers += " allow-code=true" * self.allow_code + " trust=true" * self.trust
         return " ".join((numbers, *(f'{key}="{text}"' for key, text in texts.items())))
 
 

@@ -63,7 +63,7 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
     if not total:
         return Answer(question=question, answer=f"Not known yet.{rest}")
     if outcomes["learned"] == total:
-        told = "Yes." if total == 1 else f"Yes: all {total} runs learned."
+        told = {1: "Yes.", 2: "Yes, both runs."}.get(total, f"Yes: all {total} runs learned.")
         return Answer(question=question, answer=told + rest, mood="good")
     others = [
         f"{one.name} {outcome}" + (f" ({count} of {len(one.seeds)} seeds)" if count > 1 else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmgda._text import counted, listed
@@ -33,10 +34,10 @@ _BADGES = {
 def headline(source: Source) -> str:
     """Say in a line what was run."""
     views = source.views
-    data = _values(str(view.run.spec.data.name) for view in views)
+    data = _values(_data_name(view) for view in views)
     groups = len(source.groups)
     told = [data, counted(len(views), "run")]
-    if groups > 1:
+    if 1 < groups < len(views):
         told.append(f"{groups} variants")
     seeds = sorted({view.seed for view in views})
     told.append(f"seed {seeds[0]}" if len(seeds) == 1 else counted(len(seeds), "seed"))
@@ -75,7 +76,13 @@ def what_was_run(source: Source, measure: str) -> Markup:
 
 def _data(view: RunView) -> str:
     data = view.run.spec.data
-    return f"{data.name}" + (f" ({data.partition})" if data.partition else "")
+    return _data_name(view) + (f" ({data.partition})" if data.partition else "")
+
+
+def _data_name(view: RunView) -> str:
+    """Return what the data is called: a file of one's own by its name."""
+    data = view.run.spec.data
+    return Path(data.path).stem if data.path else str(data.name)
 
 
 def _rounds(view: RunView) -> str:

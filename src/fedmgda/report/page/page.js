@@ -252,7 +252,8 @@
     memory.set("user", user);
     const rows = rowsOf("story-end").filter((row) => row.user === user);
     const columns = data.tables["story-end"].columns.filter((column) =>
-      column !== "user" && rows.some((row) => row[column] !== null));
+      column !== "user" && rows.some((row) => row[column] !== null
+        && (column !== "kind" || row.kind !== "honest")));
     facts.append(tableOf(columns, rows, `${user} at the end of every run, with its 95 % interval (low, high)`,
       data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
