@@ -23,6 +23,7 @@ from fedmgda.flower.deployment._ports import HOST, free_ports, is_open
 from fedmgda.flower.deployment._processes import Family
 from fedmgda.flower.deployment._submission import flwr_json
 from fedmgda.flower.deployment._supernode import Seat
+from fedmgda.flower.wire._socket import check_socket_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,6 +71,7 @@ class Deployment:
     """
 
     def __init__(self, folder: Path, num_nodes: int, data: Sequence[Path] = ()) -> None:
+        check_socket_path(folder / f"w{num_nodes - 1}")
         make_folder(folder)
         self.folder, self.num_nodes, self._data = folder, num_nodes, tuple(data)
         self._keys = make_server_keys(folder / "keys")
@@ -202,6 +204,7 @@ class Deployment:
             authority=self.authority,
             key=key.private,
             data=self._data[index] if self._data else None,
+            trust=True,  # the spec's author started it, on this machine
         )
         self._nodes.append(_Member(seat, str(said["node-id"]), self._node_ports[index]))
 

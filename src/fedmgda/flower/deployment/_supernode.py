@@ -15,6 +15,7 @@ from fedmgda.experiments import interruptible
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._ports import HOST, free_ports
 from fedmgda.flower.deployment._processes import Family
+from fedmgda.flower.wire._socket import check_socket_path
 
 __all__ = ["Seat", "run_node"]
 
@@ -35,6 +36,10 @@ class Seat:
         data: Its rows; None where every node can make them.
         client: What the one client of these rows is called; None for the name of the file.
         min_rows: How many rows a client must have to take part; None for the default.
+        spec: The spec that the site has agreed to; None for what is safe of any.
+        allow_code: Whether a spec may name code.
+        trust: Whether whoever writes the specs is whoever started the node, so that a spec may name
+            files and code.
     """
 
     superlink: str
@@ -45,6 +50,9 @@ class Seat:
     data: Path | None = None
     client: str | None = None
     min_rows: int | None = None
+    spec: Path | None = None
+    allow_code: bool = False
+    trust: bool = False
 
     def worker_command(self, worker: Path) -> list[str]:
         """Return what starts the worker behind a socket."""
@@ -67,12 +75,15 @@ class Seat:
             texts["data"] = str(self.data.absolute())
         if self.client is not None:
             texts["client"] = self.client
+        if self.spec is not None:
+            texts["spec"] = str(self.spec.absolute())
         wrong = [text for text in texts.values() if '"' in text or "\\" in text]
         if wrong:
             raise SpecError(f"{wrong[0]!r} has a quote or a backslash, which Flower cannot take.")
         numbers = f"partition-id={self.index} num-partitions={self.nodes}"
         if self.min_rows is not None:
             numbers += f" min-rows={self.min_rows}"
+        numbers += " allow-code=true" * self.allow_code + " trust=true" * self.trust
         return " ".join((numbers, *(f'{key}="{text}"' for key, text in texts.items())))
 
 
@@ -89,6 +100,7 @@ def run_node(seat: Seat, port: int | None = None) -> int:
     port = port or free_ports(1)[0]
     with interruptible(), tempfile.TemporaryDirectory(prefix="fedmgda-") as folder:
         worker = Path(folder) / "w"
+        check_socket_path(worker)
         environment = quiet_environment(Path(folder) / "home")
         with closing(Family(environment, [f"{HOST}:{port}"])) as family:
             family.start("worker", seat.worker_command(worker))

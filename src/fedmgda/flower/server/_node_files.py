@@ -9,8 +9,9 @@ import numpy as np
 
 from fedmgda._errors import FedmgdaError
 from fedmgda.experiments import to_toml, with_client_ids
-from fedmgda.flower.server._grid_exchanges import checked
+from fedmgda.flower.server._grid_exchanges import READING, checked
 from fedmgda.flower.server._statistics import Introduction
+from fedmgda.flower.server._successors import refuse_others
 from fedmgda.flower.wire._messages import Answer, Question, WireError
 from fedmgda.flower.wire._share import Share, schema_digest
 
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
     from fedmgda.flower.server._grid_exchanges import GridExchanges, Heard
     from fedmgda.flower.server._hello import Hello
     from fedmgda.flower.server._roster import NodeEvent
+    from fedmgda.flower.server._successors import Said
     from fedmgda.values import ClientFacts, Predictions
 
-__all__ = ["READING", "NodeFiles", "ask_who", "introduction_of"]
-
-READING = 120.0
-"""Seconds that a node may take to read its file, however short a round may be."""
+__all__ = ["NodeFiles", "ask_who", "introduction_of"]
 
 
 @final
@@ -40,26 +39,29 @@ class NodeFiles:
         spec: The spec, in which nothing is left to the data any more.
         ids: The id of each client, by name.
         encoder: How rows become features, on every node.
-        target_sums: As `ClientFacts` has them.
+        target_sums: As `ClientFacts` has them; None where nodes kept something back.
         fingerprint: Changes when what the nodes said of their rows does.
         class_weights: By what the loss of each class is multiplied; None means 1.
         names: The clients of each node that was met.
         events: Whom nodes claimed in vain.
+        said: What the nodes said of their clients, by which those that take after them are known;
+            none where keys decide.
     """
 
     spec: Spec
     ids: Mapping[str, int]
     encoder: Encoder
-    target_sums: Vector
+    target_sums: Vector | None
     fingerprint: str
     class_weights: Mapping[str, float] | None = None
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
     events: tuple[NodeEvent, ...] = ()
+    said: tuple[Said, ...] = ()
 
     def meet(
         self, exchanges: GridExchanges, nodes: Iterable[int], round_num: int
     ) -> tuple[list[int], dict[int, str]]:
-        """Ask nodes that are new who their clients are.
+        """Ask nodes that are new who their clients are, and whether they are whom they follow.
 
         Returns:
             The nodes that have said so, and why others cannot take part; who did not answer is
@@ -67,12 +69,19 @@ class NodeFiles:
         """
         nodes, refused = list(nodes), dict[int, str]()
         unknown = [node for node in nodes if node not in self.names]
+        came: dict[int, Introduction] = {}
         for node, answer in ask_who(exchanges, self.spec, unknown, round_num).items():
             try:
-                self.names[node] = introduction_of(node, answer, self.spec).client_names
+                came[node] = introduction_of(node, answer, self.spec)
             except (WireError, FedmgdaError) as error:
                 if isinstance(answer, Answer):
                     refused[node] = str(error)
+        others, silent = refuse_others(
+            exchanges, self.spec, self.said, came, num_clients=len(self.ids), round_num=round_num
+        )
+        refused |= others
+        for node in came.keys() - others.keys() - silent:
+            self.names[node] = came[node].client_names
         return [node for node in nodes if node in self.names], refused
 
     def header(self, node: int) -> dict[str, Any]:
