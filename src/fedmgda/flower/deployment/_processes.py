@@ -80,6 +80,10 @@ class Family:
         codes = {name: process.poll() for name, process in self._started.items()}
         return {name: code for name, code in codes.items() if code is not None}
 
+    def disown(self, address: str) -> None:
+        """Take note that somebody else listens on an address: who speaks to it is a stranger."""
+        self._addresses = tuple(known for known in self._addresses if known != address)
+
     def members(self) -> list[psutil.Process]:
         """Return all processes of the family that are alive."""
         alive = [p.pid for p in self._started.values() if p.poll() is None]
