@@ -20,8 +20,8 @@ from fedmgda.flower.deployment._keys import make_node_key, make_server_keys
 from fedmgda.flower.deployment._member import Member, last_line
 from fedmgda.flower.deployment._ports import HOST, free_ports, is_open
 from fedmgda.flower.deployment._processes import Family
+from fedmgda.flower.deployment._seat import Seat
 from fedmgda.flower.deployment._submission import flwr_json
-from fedmgda.flower.deployment._supernode import Seat
 from fedmgda.flower.wire._socket import check_socket_path
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from fedmgda._text import without_colours
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fedmgda.flower.deployment._supernode import Seat
+    from fedmgda.flower.deployment._seat import Seat
 
 __all__ = ["Member", "last_line"]
 
