@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.cli._console import escape, out, say
-from fedmgda.experiments import Spec, parse, read_toml, resolve
+from fedmgda.cli._console import err, escape, out, say
+from fedmgda.experiments import Interrupted, Spec, parse, read_toml, resolve
 
 __all__ = ["Nodes", "keys", "node", "require_flower"]
 
@@ -71,7 +71,8 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
 ) -> None:
     """Be a node of a federation: a SuperNode with its resident worker, until it is stopped."""
     require_flower()
-    from fedmgda.flower.deployment._supernode import Seat, run_node  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._seat import Seat  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._supernode import run_node  # noqa: PLC0415 (optional)
 
     if insecure == (authority is not None or key is not None) or (
         not insecure and (authority is None or key is None)
@@ -98,7 +99,12 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
         spec=spec,
         allow_code=allow_code,
     )
-    raise typer.Exit(run_node(seat, port))
+    try:
+        code = run_node(seat, port)
+    except Interrupted as stop:
+        say(err, f"{stop} The node has left; the same command brings it back.")
+        code = stop.exit_code
+    raise typer.Exit(code)
 
 
 def _check_agreed(place: Path, *, own: bool, allow_code: bool) -> None:

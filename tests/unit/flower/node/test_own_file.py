@@ -4,7 +4,7 @@ from flwr.common.config import parse_config_args
 from fedmgda._errors import SpecError
 from fedmgda.cli._app import run_app
 from fedmgda.experiments import to_toml
-from fedmgda.flower.deployment._supernode import Seat
+from fedmgda.flower.deployment._seat import Seat
 from fedmgda.flower.node._node import answer_as
 from fedmgda.flower.node._own_file import OwnFile
 from fedmgda.flower.node._terms import Terms
