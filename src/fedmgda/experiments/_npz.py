@@ -62,9 +62,9 @@ def npy_array(content: bytes, name: str) -> NDArray[Any]:
     Raises:
         ValueError: If it is anything else, holds objects, or not as many bytes as its header says.
     """
-    try:
+    try:  # numpy evaluates the header, which may raise anything
         return _read_npy(content)
-    except Exception as error:  # noqa: BLE001 (numpy evaluates the header: whatever that may raise)
+    except Exception as error:
         raise ValueError(f"{name!r:.60} is no array ({type(error).__name__}: {error})") from error
 
 

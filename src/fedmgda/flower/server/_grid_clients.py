@@ -14,7 +14,7 @@ from fedmgda.flower.server._gather import cohort_of, evaluation_of, predictions_
 from fedmgda.flower.server._greeting import Greeter
 from fedmgda.flower.server._hello import Hello, facts_of
 from fedmgda.flower.server._node_questions import NodeQuestions
-from fedmgda.flower.wire._messages import Answer
+from fedmgda.flower.wire._messages import WireError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,18 +77,21 @@ class GridClients:
         header["deadline"] = deadline
         self._greeter = Greeter(exchanges, roster, header, files)
         hellos = self._greeter.meet_all(num_nodes, deadline)
-        first = hellos[0]
+        holders = roster.holders
+        first = hellos[holders[0]]
         self.num_clients = first.num_clients
         self.num_params, self.num_buffers = first.num_params, first.num_buffers
-        self.client_names = _names(hellos)
+        self.client_names = _names(hellos, holders)
         # Who cannot use the kernels, or finds them slower, decides for all.
-        self.path = "torch" if any(hello.path == "torch" for hello in hellos) else "compiled"
+        torch = any(hellos[node].path == "torch" for node in holders.values())
+        self.path = "torch" if torch else "compiled"
         header["path"] = self.path
         self._nodes = NodeQuestions(exchanges, roster, header, files)
         size = self.num_params + self.num_buffers
         self.models_at_once = max(1, _ENTRIES_AT_ONCE // max(1, size))
-        self._facts = facts_of(hellos) if files is None else files.facts(facts_of(hellos))
-        self._initial = next((h.initial for h in hellos if h.initial is not None), None)
+        facts = facts_of(hellos, holders)
+        self._facts = facts if files is None else files.facts(facts)
+        self._initial = first.initial
         self._shapes = Shapes(self.num_params, self.num_buffers)
         self._foretold = Foretold(self._shapes, self._facts.sizes)
 
@@ -100,13 +103,21 @@ class GridClients:
     def initial_params(self) -> Vector:
         """Return the initial model of the seed, as the node of client 0 makes it."""
         if self._initial is None:
-            answer = self._nodes.ask_again()
-            self._initial = Hello.of(answer).initial if isinstance(answer, Answer) else None
-        if self._initial is None:
-            raise FederationStalledError(
-                "No node sent the initial model; look at the nodes, and start again."
-            )
+            self._initial = self._ask_initial()
         return self._initial.copy()
+
+    def _ask_initial(self) -> Vector:
+        why = "it is not in its answer"
+        try:
+            found = Hello.of(self._nodes.ask_initial()).initial
+        except WireError as error:
+            found, why = None, str(error)
+        if found is None or len(found) != self.num_params + self.num_buffers:
+            raise FederationStalledError(
+                f"The node of client 0 did not send the initial model ({why}); look at the node, "
+                "and start again."
+            )
+        return found
 
     def train_cohort(
         self,
@@ -184,13 +195,14 @@ class GridClients:
         return ["gradients"] * bool(wanted.pareto) + ["validation"] * (wanted.measure is not None)
 
 
-def _names(hellos: Sequence[Hello]) -> tuple[str, ...] | None:
-    names: dict[int, str] = {}
-    for hello in hellos:
-        names |= zip(hello.client_ids, hello.client_names or (), strict=False)
-    if names.keys() != set(range(hellos[0].num_clients)):
-        return None
-    return tuple(names[i] for i in sorted(names))
+def _names(hellos: Mapping[int, Hello], holders: Mapping[int, int]) -> tuple[str, ...] | None:
+    names: list[str] = []
+    for client, node in sorted(holders.items()):
+        hello = hellos[node]
+        if hello.client_names is None:
+            return None
+        names.append(hello.client_names[hello.client_ids.index(client)])
+    return tuple(names)
 
 
 if TYPE_CHECKING:

@@ -43,6 +43,7 @@ class NodeFiles:
         target_sums: As `ClientFacts` has them.
         fingerprint: Changes when what the nodes said of their rows does.
         class_weights: By what the loss of each class is multiplied; None means 1.
+        sizes: How many rows each client trains, validates and tests on, by name.
         names: The clients of each node that was met.
         events: Whom nodes claimed in vain.
     """
@@ -52,6 +53,7 @@ class NodeFiles:
     encoder: Encoder
     target_sums: Vector
     fingerprint: str
+    sizes: Mapping[str, tuple[int, ...]]
     class_weights: Mapping[str, float] | None = None
     names: dict[int, tuple[str, ...]] = field(default_factory=dict)
     events: tuple[NodeEvent, ...] = ()
@@ -69,7 +71,9 @@ class NodeFiles:
         unknown = [node for node in nodes if node not in self.names]
         for node, answer in ask_who(exchanges, self.spec, unknown, round_num).items():
             try:
-                self.names[node] = introduction_of(node, answer, self.spec).client_names
+                told = introduction_of(node, answer, self.spec)
+                self._compare(told.rows)
+                self.names[node] = told.client_names
             except (WireError, FedmgdaError) as error:
                 if isinstance(answer, Answer):
                     refused[node] = str(error)
@@ -79,7 +83,7 @@ class NodeFiles:
         """Return what a question to a node carries because of its file."""
         spec = with_client_ids(self.spec, list(self.ids), len(self.ids))
         share = Share(
-            ids={name: self.ids[name] for name in self.names.get(node, ()) if name in self.ids},
+            ids=self._ids_of(node),
             num_clients=len(self.ids),
             encoder=self.encoder,
             class_weights=self.class_weights,
@@ -87,10 +91,26 @@ class NodeFiles:
         )
         return {"spec": to_toml(spec), "share": asdict(share)}
 
-    def is_of(self, hello: Hello) -> bool:
-        """Return whether a node speaks of the clients and rows that all nodes told of."""
-        told = (hello.num_clients, hello.about["fingerprint"])
-        return told == (len(self.ids), self.fingerprint)
+    def check(self, node: int, hello: Hello) -> None:
+        """Refuse a node that does not speak of the clients and rows that it was told of.
+
+        Raises:
+            WireError: If it does not.
+        """
+        if (hello.num_clients, hello.fingerprint) != (len(self.ids), self.fingerprint):
+            raise WireError("it is not of the federation that the server knows")
+        names = dict(hello.named)
+        if names != {client: name for name, client in self._ids_of(node).items()}:
+            raise WireError("it does not speak of the clients that were given to it")
+        self._compare({name: hello.of_client(client) for client, name in names.items()})
+
+    def _ids_of(self, node: int) -> dict[str, int]:
+        return {name: self.ids[name] for name in self.names.get(node, ()) if name in self.ids}
+
+    def _compare(self, rows: Mapping[str, tuple[int, ...]]) -> None:
+        for name, told in rows.items():
+            if self.sizes.get(name, told) != told:
+                raise WireError(f"client {name!r} has not as many rows as when the run began")
 
     def numbered(self, told: Predictions, sizes: Indices) -> Predictions:
         """Return single rows with numbers of their own among all clients.

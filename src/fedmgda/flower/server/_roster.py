@@ -144,6 +144,11 @@ class Roster:
         """The nodes that were met and are connected."""
         return frozenset(self._claims.keys() & self._online)
 
+    @property
+    def holders(self) -> dict[int, int]:
+        """The node that answers for each client that has one."""
+        return dict(self._holders)
+
     def holder(self, client_id: int) -> int | None:
         """Return the node that answers for a client, if there is one."""
         return self._holders.get(client_id)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final, get_args
 
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._types import Split
 from fedmgda.data import Statistics, Sums, add_statistics
+from fedmgda.flower.server._fields import LARGEST, names_of, sizes_of
 from fedmgda.flower.wire._messages import WireError
 
 if TYPE_CHECKING:
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Introduction", "Totals", "add_totals", "check_something_to_learn", "read_curvatures"]
 
-_LARGEST = 1e300  # beyond it, sums of sums would be infinite
+_SPLITS = get_args(Split)
 
 
 @final
@@ -43,16 +45,19 @@ class Introduction:
     @classmethod
     def of(cls, answer: Answer) -> Self:
         """Read an answer; raises a `WireError` where it cannot be one."""
-        names, sizes = answer.header.get("client_names"), answer.arrays.get("sizes")
-        if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-            raise WireError("client_names is no list of texts")
-        if len(set(names)) < len(names):
-            raise WireError("client_names has a name twice")
-        if sizes is None or sizes.shape != (len(names), 3) or sizes.dtype != np.int64:
-            raise WireError(f"sizes are not those of {len(names)} clients")
+        told = answer.header.get("client_names")
+        names = names_of(answer.header, "client_names", len(told) if isinstance(told, list) else 0)
+        if names is None:
+            raise WireError("client_names is missing")
+        sizes = sizes_of(answer.arrays, "sizes", (len(names), len(_SPLITS)))
         if len(names) and sizes.min() < 1:
             raise WireError("sizes has one below 1")
-        return cls(schema=str(answer.header.get("schema")), client_names=tuple(names), sizes=sizes)
+        return cls(schema=str(answer.header.get("schema")), client_names=names, sizes=sizes)
+
+    @property
+    def rows(self) -> dict[str, tuple[int, ...]]:
+        """How many rows each client trains, validates and tests on."""
+        return dict(zip(self.client_names, map(tuple, self.sizes.tolist()), strict=True))
 
 
 @final
@@ -147,7 +152,7 @@ def _finite(
     array = arrays.get(name)
     if array is None or array.shape != shape or array.dtype != np.float64:
         raise WireError(f"{name} is missing, or no array of shape {shape}")
-    if not (np.abs(array) < _LARGEST).all():
+    if not (np.abs(array) <= LARGEST).all():
         raise WireError(f"{name} holds what is no finite number")
     return array
 
