@@ -21,7 +21,8 @@ class MemoryGrid:
     """What `fedmgda.flower` uses of a grid.
 
     Attributes:
-        online: The nodes that are connected: the node config of each, by its id.
+        online: The nodes that are connected: the node config of each, by its id; at first those of
+            a simulation.
         twist: For each node what becomes of an answer: a function of question and answer that
             returns an answer, records, an error, a list of several of them, or None for no reply.
         asked: Every question, with the node it went to.
@@ -31,7 +32,8 @@ class MemoryGrid:
     def __init__(self, num_nodes=3):
         TaskIdentity.task_id, TaskIdentity.run_id, TaskIdentity.node_id = 1, 1, 1
         self.online = {
-            100 + i: {"partition-id": i, "num-partitions": num_nodes} for i in range(num_nodes)
+            100 + i: {"partition-id": i, "num-partitions": num_nodes, "trust": True}
+            for i in range(num_nodes)
         }
         self.twist = {}
         self.asked = []
@@ -94,6 +96,20 @@ def run_over(path, grid, num_nodes=3, roster="", **table):
     settings = Settings(
         spec=to_toml(small_spec(**table)), out=path, num_nodes=num_nodes, roster=roster
     )
+    return serve(grid, "a run", settings)
+
+
+def grid_of(folder, **more):
+    """Return a grid on which each file of a folder has a node."""
+    grid = MemoryGrid()
+    files = sorted(folder.glob("*.csv"), reverse=True)
+    grid.online = {100 + i: {"data": str(file)} | more for i, file in enumerate(files)}
+    return grid
+
+
+def run_spec(path, grid, spec, num_nodes=3, roster=""):
+    """Carry out a spec over a grid, and return its exit code."""
+    settings = Settings(spec=to_toml(spec), out=path, num_nodes=num_nodes, roster=roster)
     return serve(grid, "a run", settings)
 
 

@@ -27,6 +27,17 @@ def write_sites(folder, **sizes):
     return folder
 
 
+def split_by_town(sites):
+    """Give every file towns of its own, so that no two nodes have the same client."""
+    for file in sites.glob("*.csv"):
+        text = file.read_text()
+        file.write_text(text.replace("east", f"{file.stem} e").replace("west", f"{file.stem} w"))
+    lines = [file.read_text().splitlines() for file in sorted(sites.glob("*.csv"))]
+    pool = sites.parent / "pool.csv"
+    pool.write_text("\n".join([lines[0][0], *(row for rows in lines for row in rows[1:])]) + "\n")
+    return pool
+
+
 def _rows(count):
     rng = np.random.default_rng(count)
     rows = []

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.cli._console import escape, out, say
+from fedmgda.cli._console import err, escape, out, say
+from fedmgda.experiments import Interrupted, Spec, parse, read_toml, resolve
 
 __all__ = ["Nodes", "keys", "node", "require_flower"]
 
@@ -43,8 +44,24 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
     ] = None,
     min_rows: Annotated[
         int | None,
-        typer.Option("--min-rows", min=3, help="Clients with fewer rows stay out, 10 by default."),
+        typer.Option(
+            "--min-rows",
+            min=3,
+            help="Of clients, columns and classes with fewer rows nothing is told, 10 by default.",
+        ),
     ] = None,
+    spec: Annotated[
+        Path | None,
+        typer.Option(
+            "--spec",
+            help="The spec that this site has agreed to: questions of another one are refused, but "
+            "for rounds, participation, rule, server, attack and engine.",
+        ),
+    ] = None,
+    allow_code: Annotated[
+        bool,
+        typer.Option("--allow-code", help="Let a spec run code of this machine, module:name."),
+    ] = False,
     port: Annotated[
         int | None, typer.Option("--port", help="A port of 127.0.0.1 for the node itself.")
     ] = None,
@@ -54,7 +71,8 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
 ) -> None:
     """Be a node of a federation: a SuperNode with its resident worker, until it is stopped."""
     require_flower()
-    from fedmgda.flower.deployment._supernode import Seat, run_node  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._seat import Seat  # noqa: PLC0415 (optional)
+    from fedmgda.flower.deployment._supernode import run_node  # noqa: PLC0415 (optional)
 
     if insecure == (authority is not None or key is not None) or (
         not insecure and (authority is None or key is None)
@@ -67,6 +85,8 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
         raise SpecError(f"--node must lie in 0..{nodes - 1}, as --nodes is {nodes}, got {index}.")
     if data is None and (client is not None or min_rows is not None):
         raise SpecError("--client and --min-rows are about the file of --data; name it.")
+    if spec is not None:
+        _check_agreed(spec, own=data is not None, allow_code=allow_code)
     seat = Seat(
         superlink=superlink,
         index=index,
@@ -76,8 +96,26 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
         data=data,
         client=client,
         min_rows=min_rows,
+        spec=spec,
+        allow_code=allow_code,
     )
-    raise typer.Exit(run_node(seat, port))
+    try:
+        code = run_node(seat, port)
+    except Interrupted as stop:
+        say(err, f"{stop} The node has left; the same command brings it back.")
+        code = stop.exit_code
+    raise typer.Exit(code)
+
+
+def _check_agreed(place: Path, *, own: bool, allow_code: bool) -> None:
+    """Refuse a spec that the node would never answer, before anything starts."""
+    from fedmgda.flower.node._terms import RefusedError, Terms  # noqa: PLC0415 (optional)
+
+    agreed = resolve(parse(Spec, read_toml(place)))
+    try:
+        Terms(own=own, allow_code=allow_code, agreed=place).check(agreed)
+    except RefusedError as error:
+        raise SpecError(f"The node would refuse {place} itself: {error}.") from None
 
 
 def keys(

@@ -49,6 +49,7 @@ from fedmgda.data.own._encoding import Encoding, Table, encode_table, encoder_of
 from fedmgda.data.own._files import FILE_COLUMN, load_folder, load_own, read_own, read_raw
 from fedmgda.data.own._given_rows import raw_rows
 from fedmgda.data.own._guess import Guess, group_sizes, guess_client, guess_target
+from fedmgda.data.own._header import read_headers
 from fedmgda.data.own._inspect import ColumnFacts, ColumnKind, inspect_columns
 from fedmgda.data.own._npz import load_npz
 from fedmgda.data.own._owners import client_order
@@ -155,6 +156,7 @@ __all__ = [
     "raw_rows",
     "read_adult",
     "read_columns",
+    "read_headers",
     "read_own",
     "read_raw",
     "schema_of",

@@ -5,7 +5,7 @@ from fedmgda.experiments._build import build_clients
 from fedmgda.experiments._build_data import build_data
 from fedmgda.experiments._class_weights import known_weights
 from fedmgda.experiments._client_names import known_ids, with_client_ids
-from fedmgda.experiments._code import refuse_code
+from fedmgda.experiments._code import named_code, refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
 from fedmgda.experiments._compared import comparison_order
@@ -135,6 +135,7 @@ __all__ = [
     "local_part",
     "merged",
     "most_telling",
+    "named_code",
     "npy_array",
     "npz_arrays",
     "npz_bytes",

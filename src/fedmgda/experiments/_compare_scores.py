@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compare_scores", "keep_no_rows"]
 
-_METRIC = "accuracy"  # the one score of a client that every classifier's record has
+_ACCURACY, _ERROR = "accuracy", "rmse"  # what the records of clients tell of their test rows
 
 
 def keep_no_rows(paths: Sequence[Path]) -> bool:
@@ -37,17 +37,17 @@ def keep_no_rows(paths: Sequence[Path]) -> bool:
 
 
 def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | None) -> Comparison:
-    """Compare the first run with the others by the accuracy of every client.
+    """Compare the first run with the others by the accuracy, or the error, of every client.
 
     What a client gains is known; what the chance of its test rows makes of that is not, and NaN.
 
     Args:
         paths: Run folders.
-        metric: Its name; no other than accuracy can be told.
+        metric: Its name; no other than accuracy, or of numbers the RMSE, can be told.
         against: The run to compare with; all others if None.
 
     Raises:
-        DataError: If the runs are not of the same clients, or have no accuracy.
+        DataError: If the runs are not of the same clients, or have no score.
         SpecError: If the metric cannot be told, or there is no such run.
     """
     runs, notes = without_twins([open_run(path) for path in paths])
@@ -57,7 +57,8 @@ def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | 
     mine, *others = groups
     if against is not None:
         others = [name for name in others if name == against]
-    if metric not in {None, _METRIC}:
+    known = _ERROR if _of_numbers(runs[0]) else _ACCURACY
+    if metric not in {None, known}:
         raise SpecError(f"No test rows were kept, so that {metric!r} is not known; leave it out.")
     if not others:
         wanted = f"no run {against!r}" if against else "nothing"
@@ -68,7 +69,7 @@ def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | 
     rows = first.sizes["test"] * len(sides[0].runs)
     each = tuple(_against(sides[0], other, names, rows) for other in sides[1:])
     return Comparison(
-        metric=_METRIC,
+        metric=known,
         clients=names,
         rows=tuple(rows.tolist()),
         runs=tuple(_score(side, rows) for side in sides),
@@ -90,11 +91,28 @@ class _Side:
 
     @property
     def values(self) -> dict[int, Vector]:
-        """By seed, the accuracies of all clients, of shape `(num_clients,)`."""
-        return {
-            run.spec.seed: np.array([client.test_accuracy for client in run.clients])
-            for run in self.runs
-        }
+        """By seed, the scores of all clients, of shape `(num_clients,)`."""
+        return {run.spec.seed: _scores(run) for run in self.runs}
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the scores are errors: the smaller, the better."""
+        return _of_numbers(self.runs[0])
+
+
+def _of_numbers(run: Run) -> bool:
+    return run.encoder() is not None and run.class_names is None
+
+
+def _scores(run: Run) -> Vector:
+    """Return what each client scored: its accuracy, or its RMSE in the units of the target."""
+    encoder = run.encoder()
+    if encoder is None or encoder.class_names is not None:
+        return np.array([client.test_accuracy for client in run.clients])
+    losses = np.array([client.test_loss for client in run.clients])
+    if run.spec.clients.loss is not None:
+        losses = np.full_like(losses, np.nan)  # of one's own, not the squared error
+    return np.sqrt(losses) * encoder.target_scale
 
 
 def _check_same_clients(runs: Sequence[Run]) -> None:
@@ -104,10 +122,10 @@ def _check_same_clients(runs: Sequence[Run]) -> None:
                 f"{runs[0].path} and {run.path} were not made from the same data, or it was split "
                 "in another way; compare runs of the same clients."
             )
-        if all(math.isnan(client.test_accuracy) for client in run.clients):
+        if np.isnan(_scores(run)).all():
             raise DataError(
-                f"{run.path} keeps neither predictions nor accuracies, so that no client can be "
-                "compared; let its clients evaluate."
+                f"{run.path} keeps neither predictions nor a score of its clients, so that none "
+                "can be compared; train with records.predictions = true."
             )
 
 
@@ -118,26 +136,33 @@ def _score(side: _Side, rows: Indices) -> RunScore:
     return RunScore(
         name=side.label,
         seeds=tuple(side.values),
-        pooled=float(np.average(values[known], weights=rows[known])),
+        pooled=_pooled(values[known], rows[known], numbers=side.numbers),
         average=float(values[known].mean()),
-        worst=float(values[known].min()),
+        worst=float(values[known].max() if side.numbers else values[known].min()),
         clients=tuple(values.tolist()),
         low=unknown,
         high=unknown,
     )
 
 
+def _pooled(values: Vector, rows: Indices, *, numbers: bool) -> float:
+    """Return the score over all rows together; errors add up as squares."""
+    if numbers:
+        return float(np.sqrt(np.average(values**2, weights=rows)))
+    return float(np.average(values, weights=rows))
+
+
 def _against(mine: _Side, other: _Side, names: Sequence[str], rows: Indices) -> Against:
     ours, theirs = mine.values, other.values
     seeds = [seed for seed in ours if seed in theirs] or list(ours)[:1]
     rivals = [theirs.get(seed, next(iter(theirs.values()))) for seed in seeds]
-    by_seed = np.array([ours[s] - rival for s, rival in zip(seeds, rivals, strict=True)])
+    up = -1.0 if mine.numbers else 1.0
+    by_seed = up * np.array([ours[s] - rival for s, rival in zip(seeds, rivals, strict=True)])
     gains = known_mean(by_seed)
-    known = ~np.isnan(gains)
     return Against(
         name=other.label,
         seeds=tuple(seeds),
-        gain=float(np.average(gains[known], weights=rows[known])),
+        gain=up * (_score(mine, rows).pooled - _score(other, rows).pooled),
         low=math.nan,
         high=math.nan,
         gaining=int(np.sum(gains > 0)),
@@ -169,8 +194,9 @@ def _against(mine: _Side, other: _Side, names: Sequence[str], rows: Indices) -> 
 
 def _conclusion(first: Run, other: Against) -> str:
     known = sum(not math.isnan(client.gain) for client in other.clients)
+    worse = "larger error" if _of_numbers(first) else "lower accuracy"
     return (
         f"{first.verdict.headline} {other.losing} of {counted(known, 'client')} "
-        f"{'has' if other.losing == 1 else 'have'} a lower accuracy than under {other.name}; no "
+        f"{'has' if other.losing == 1 else 'have'} a {worse} than under {other.name}; no "
         "test rows were kept, so that it may be chance."
     )

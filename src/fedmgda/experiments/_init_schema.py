@@ -48,7 +48,8 @@ def propose_schema(
     """Look at one of the files and write a spec that all files are read by.
 
     The file is described by what the guarded encoding would learn from. Categories and classes go
-    into the spec, which everybody reads; so a category that few rows have is not listed.
+    into the spec, which everybody reads; so a category that few rows have is not listed. A class
+    is, for the model has to tell it from others: the facts say how many few rows have.
 
     Args:
         path: A table, or a folder with one for each client.
@@ -82,6 +83,8 @@ def propose_schema(
         )
     data = {"target": wanted} | ({} if client is None else {"client": client})
     facts = _facts(raw, table, columns, wanted, sure=sure)
+    if rare := _rare_classes(raw, table, wanted, fewest):
+        facts.append(("rare classes", rare))
     if left := [*(about.name for about in table.left_out), *empty]:
         facts.append(("left out", listed(map(shown, left), 12)))
     return Proposal(spec=_text(data, columns, table, facts), facts=tuple(facts), unsure=not sure)
@@ -133,6 +136,19 @@ def _task(raw: RawTable, table: Table, target: str) -> str:
         return "numbers, so a regression"
     name, count = min(group_sizes(raw, target).items(), key=lambda pair: pair[1])
     return f"{len(table.class_names)} classes, the rarest {shown(name)!r} with {count}"
+
+
+def _rare_classes(raw: RawTable, table: Table, target: str, fewest: int) -> str:
+    """Say how many classes few rows have; each is listed, for the model has to tell them apart."""
+    if table.class_names is None:
+        return ""
+    rare = sum(count < fewest for count in group_sizes(raw, target).values())
+    if not rare:
+        return ""
+    return (
+        f"{rare} of fewer than {fewest} rows, listed all the same: whoever gets the spec reads "
+        "what so few have; write them as one class before, or leave those rows out"
+    )
 
 
 def _text(

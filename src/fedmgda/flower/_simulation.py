@@ -53,7 +53,7 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
         raise MissingDependencyError(
             "Flower's simulation is not installed; install it with: pip install 'fedmgda[flower]'."
         ) from error
-    from fedmgda.flower.client_app import app as client_app  # noqa: PLC0415
+    from fedmgda.flower.client_app import simulated_app as client_app  # noqa: PLC0415
     from fedmgda.flower.server_app import Settings, serve  # noqa: PLC0415
 
     settings = Settings(spec=to_toml(spec), out=out.absolute(), num_nodes=num_nodes)

@@ -6,7 +6,7 @@ socket, which has torch and the data loaded; else it is answered in this process
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from flwr.app import Message
 from flwr.clientapp import ClientApp
@@ -24,9 +24,12 @@ if TYPE_CHECKING:
 
     from fedmgda.flower.wire._messages import Answer, Question
 
-__all__ = ["app"]
+__all__ = ["app", "simulated_app"]
 
 app = ClientApp()
+
+simulated_app = ClientApp()
+"""The same for a simulation, in which whoever wrote the spec started the nodes, on one machine."""
 
 
 @app.train()
@@ -34,8 +37,19 @@ app = ClientApp()
 @app.query()
 def reply(message: Message, context: Context) -> Message:
     """Answer a message; what goes wrong on the way is in the answer."""
+    return _reply(message, dict(context.node_config))
+
+
+@simulated_app.train()
+@simulated_app.evaluate()
+@simulated_app.query()
+def reply_in_simulation(message: Message, context: Context) -> Message:
+    """Answer a message as a node that trusts whoever asks."""
+    return _reply(message, {**context.node_config, "trust": True})
+
+
+def _reply(message: Message, config: dict[str, Any]) -> Message:
     question = question_from_records(message.content)
-    config = dict(context.node_config)
     worker = config.pop("worker", None)
     if worker:
         answer = _ask_worker(str(worker), question.with_header(node=config))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, final
 
 from fedmgda.paper._comparison import cell_name
 from fedmgda.paper._statistics import holm, paired_difference
@@ -32,7 +32,7 @@ Word: TypeAlias = Literal["holds", "refuted", "undecided"]
 
 SEEDS = frozenset(range(6, 16))
 """The seeds primary comparisons are decided on; nothing was chosen on them."""
-_LEVEL, _ROUNDS = 0.05, 500
+_LEVEL = 0.05
 
 
 @final
@@ -47,6 +47,7 @@ class Primary:
         metric: What is measured.
         plus: The rows that are added, as reports call them.
         minus: The rows that are subtracted.
+        rounds: After how many rounds it is asked.
     """
 
     name: str
@@ -55,9 +56,15 @@ class Primary:
     metric: str
     plus: tuple[str, ...] = ()
     minus: tuple[str, ...] = ()
+    rounds: int = 500
 
 
-def _rows(first: str, second: str) -> dict[str, tuple[str, ...]]:
+class _Rows(TypedDict):
+    plus: tuple[str, ...]
+    minus: tuple[str, ...]
+
+
+def _rows(first: str, second: str) -> _Rows:
     return {"plus": (first,), "minus": (second,)}
 
 
@@ -87,7 +94,9 @@ PRIMARIES = (
     ),
     Primary(
         name="P6", claim="scaling by 10 costs q-FedAvg (q = 2) more than FedAvg (digits)",
-        metric="late_average",
+        study="digits-attack", metric="late_average", rounds=150,
+        plus=("q-FedAvg (q = 2), c = 1", "FedAvg, c = 10"),
+        minus=("q-FedAvg (q = 2), c = 10", "FedAvg, c = 1"),
     ),
     Primary(
         name="P7", claim="protection lifts the worst 5 % of FedMGDA+", study="protected-fmnist",
@@ -138,14 +147,15 @@ def samples(study: Study, setting: Setting, lines: Sequence[Line]) -> dict[str, 
         lines: Its fixed metrics.
     """
     rounds = setting.rounds or study.rounds
-    if setting.changes or (setting.compat, rounds) != ("paper", _ROUNDS):
+    if setting.changes or setting.compat != "paper":
         return {}
     found = {(cell_name(study, line.cell), line.metric): line.values for line in lines}
     result: dict[str, Sample] = {}
     for primary in PRIMARIES:
         plus = [found.get((row, primary.metric), {}) for row in primary.plus]
         minus = [found.get((row, primary.metric), {}) for row in primary.minus]
-        if primary.study == study.name and all([*plus, *minus]):
+        here = (primary.study, primary.rounds) == (study.name, rounds)
+        if here and all([*plus, *minus]):
             seeds = sorted(SEEDS.intersection(*plus, *minus))
             result[primary.name] = {
                 seed: sum(row[seed] for row in plus) - sum(row[seed] for row in minus)

@@ -22,8 +22,9 @@ SHOWN = """
     rows: view ? view.data("source_0").length : 0,
     marks: canvas ? points.filter((value, n) => n % 4 === 3 && value > 0).length
       : marks.filter(visible).length,
-    fits: (canvas ?? place.querySelector("svg"))?.getBoundingClientRect().width
-      <= place.clientWidth + 1,
+    fits: [canvas ?? place.querySelector("svg"), ...place.querySelectorAll("svg text")]
+      .every((one) => one.getBoundingClientRect().right
+        <= place.getBoundingClientRect().right + 2),
   };
 })
 """

@@ -14,8 +14,8 @@ from fedmgda.experiments import open_run, to_toml
 from fedmgda.flower.deployment._deployment import CONNECTION
 from fedmgda.flower.deployment._keys import make_node_key
 from fedmgda.flower.deployment._ports import HOST, free_ports
+from fedmgda.flower.deployment._seat import Seat
 from fedmgda.flower.deployment._submission import flwr_json
-from fedmgda.flower.deployment._supernode import Seat
 
 
 def start_stranger(deployment, folder, **options):

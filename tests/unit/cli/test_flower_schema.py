@@ -48,6 +48,20 @@ def test_what_it_writes_is_a_spec_that_the_file_fits(oslo, tmp_path, monkeypatch
     assert np.count_nonzero(part.table.columns[1].values < 0) == 1
 
 
+def test_how_many_classes_few_rows_have_is_said_and_not_which(tmp_path, monkeypatch, capsys):
+    """All of them are listed, so whoever writes the spec must know."""
+    file = hospital(tmp_path / "t.csv")
+    assert "rare classes" not in dict(propose_schema(file, target="ill").facts)
+    file.write_text(file.read_text() + "1,50,A,Nansen\n2,51,A,Amundsen\n")
+    told = dict(propose_schema(file, target="ill").facts)["rare classes"]
+    assert told.startswith("2 of fewer than 10 rows, listed all the same")
+    assert "Nansen" not in told
+    place = tmp_path / "spec.toml"
+    assert fedmgda(monkeypatch, file, "--target", "ill", "--out", place) == 0
+    assert "2 of fewer than 10 rows" in " ".join(capsys.readouterr().out.split())
+    assert "rare classes" not in dict(propose_schema(file, target="ill", fewest=1).facts)
+
+
 def test_what_few_rows_have_is_not_told_to_everybody(oslo):
     assert "Nansen" not in propose_schema(oslo, target="ill").spec
     assert "Nansen" in propose_schema(oslo, target="ill", fewest=1).spec

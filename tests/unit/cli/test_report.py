@@ -1,8 +1,9 @@
 import pytest
 
+from fedmgda._files import take_lock
 from fedmgda.cli._app import run_app
 from fedmgda.experiments import open_run
-from runs import copy_of, finished_run, stopped_run
+from runs import carry_on, copy_of, finished_run, stopped_run
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +66,37 @@ def test_a_folder_without_a_run_and_a_metric_that_there_is_not_are_refused(fedmg
     assert fedmgda("report", tmp_path)[0] == 3
     code, said = fedmgda("report", run, "--metric", "beauty")
     assert (code, "beauty" in said) == (2, True)
+
+
+def test_a_run_that_goes_on_is_followed_to_its_end(fedmgda, tmp_path, monkeypatch):
+    stopped = stopped_run(tmp_path / "live").path
+    lock = take_lock(stopped / "lock")
+    pages = []
+
+    def train_on(seconds):
+        pages.append((tmp_path / "report.html").read_text(encoding="utf-8"))
+        if len(pages) == 2:
+            lock.close()
+            carry_on(stopped)
+
+    monkeypatch.setattr("fedmgda.cli._report.time.sleep", train_on)
+    code, said = fedmgda("report", stopped, "--follow")
+    assert (code, len(pages)) == (0, 2)
+    assert all("live: going on, round 3 of 6." in page for page in pages)
+    assert all('"refresh":5' in page for page in pages)
+    last = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert '"refresh":null' in last
+    assert "going on" not in last.split("<script", 1)[0]
+    assert "report.html: live: going on, round 3 of 6." in said
+
+
+def test_ctrl_c_leaves_a_page_that_rests(fedmgda, tmp_path, monkeypatch):
+    stopped = stopped_run(tmp_path / "live").path
+
+    def interrupt(seconds):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("fedmgda.cli._report.time.sleep", interrupt)
+    with take_lock(stopped / "lock"):
+        assert fedmgda("report", stopped, "--follow")[0] == 0
+    assert '"refresh":null' in (tmp_path / "report.html").read_text(encoding="utf-8")

@@ -284,6 +284,31 @@ def test_runs_that_kept_no_rows_are_compared_by_what_their_clients_scored(tmp_pa
     assert len(several.against[0].clients[0].by_seed) == 2
 
 
+def test_without_rows_a_regression_is_compared_by_its_errors_in_units(tmp_path):
+    data = write_table(tmp_path / "rows.csv", task="values")
+    for kept in (True, False):
+        for name in ("fedavg", "fedmgda+"):
+            rule, records = {"name": name}, {"predictions": kept}
+            finished_run(
+                tmp_path / f"{kept}" / name, data=data, model={}, rule=rule, records=records
+            )
+    by_rows, by_scores = (
+        compared(tmp_path / f"{kept}" / "fedmgda+", tmp_path / f"{kept}" / "fedavg")
+        for kept in (True, False)
+    )
+    assert by_scores.metric == by_rows.metric == "rmse"
+    for told, known in zip(by_scores.runs, by_rows.runs, strict=False):  # and the constant
+        assert told.clients == pytest.approx(known.clients, rel=1e-5)
+        assert told.pooled == pytest.approx(known.pooled, rel=1e-5)
+    gains = [[client.gain for client in one.against[0].clients] for one in (by_scores, by_rows)]
+    assert gains[0] == pytest.approx(gains[1], abs=1e-4)
+    assert by_scores.against[0].losing == by_rows.against[0].losing
+    assert by_scores.against[0].gain == pytest.approx(by_rows.against[0].gain, abs=1e-4)
+    assert "a larger error than under fedavg" in by_scores.conclusion
+    with pytest.raises(SpecError, match="'mae' is not known"):
+        compared(*(tmp_path / "False" / name for name in ("fedmgda+", "fedavg")), metric="mae")
+
+
 @pytest.mark.parametrize(
     ("metric", "sentence"),
     [("acuracy", "did you mean 'accuracy'"), ("rmse", "'rmse' is no metric of a classification")],

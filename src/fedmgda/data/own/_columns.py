@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Indices
 
-__all__ = ["RawColumn", "RawTable", "read_columns"]
+__all__ = ["RawColumn", "RawTable", "check_header", "read_columns"]
 
 RawColumn: TypeAlias = "list[str] | NDArray[np.float64]"
 """Texts of a file without types, or of integers beyond float64; else numbers. NaN and "" miss."""
@@ -98,7 +98,7 @@ def _read_csv(path: Path) -> RawTable:
     if len(records) < 2:
         raise DataError(f"{path.name} is empty: it needs a header and at least one row.")
     header = [name.strip() for name in records[0][1]]
-    _check_header(path.name, header)
+    check_header(path.name, header)
     for row, values in records[1:]:
         if len(values) != len(header):
             raise DataError(
@@ -116,7 +116,12 @@ def _read_csv(path: Path) -> RawTable:
     )
 
 
-def _check_header(file: str, header: list[str]) -> None:
+def check_header(file: str, header: list[str]) -> None:
+    """Refuse a column without a name, and two of one name.
+
+    Raises:
+        DataError: If there is one.
+    """
     for place, name in enumerate(header, start=1):
         if not name:
             raise DataError(
@@ -140,7 +145,7 @@ def _read_parquet(path: Path) -> RawTable:
         raise DataError(f"{path.name} is not a Parquet table: {reason}.") from error
     if table.num_rows == 0:
         raise DataError(f"{path.name} is empty: it needs at least one row.")
-    _check_header(path.name, table.column_names)
+    check_header(path.name, table.column_names)
     columns = {
         name: _parquet_column(path.name, name, column)
         for name, column in zip(table.column_names, table.columns, strict=True)

@@ -23,7 +23,15 @@ if TYPE_CHECKING:
     from fedmgda.data.own._encoding import Table
     from fedmgda.data.own._table import LearningTask
 
-__all__ = ["FILE_COLUMN", "TABLES", "load_folder", "load_own", "read_own", "read_raw"]
+__all__ = [
+    "FILE_COLUMN",
+    "TABLES",
+    "load_folder",
+    "load_own",
+    "read_own",
+    "read_raw",
+    "table_files",
+]
 
 TABLES = (".csv", ".tsv", ".parquet", ".pq")
 FILE_COLUMN = "file name"
@@ -115,10 +123,19 @@ def read_raw(path: Path | str) -> RawTable:
     path = Path(path)
     if not path.is_dir():
         return read_columns(path)
+    return _join_tables(path, table_files(path))
+
+
+def table_files(path: Path) -> list[Path]:
+    """Return the tables of a folder, one for each client.
+
+    Raises:
+        DataError: If it holds something else.
+    """
     files, suffix = _one_kind(path)
     if suffix == ".npz":
         raise DataError(f"The folder {path} holds arrays (.npz), which have no columns.")
-    return _join_tables(path, files)
+    return files
 
 
 def _one_kind(path: Path) -> tuple[list[Path], str]:

@@ -9,20 +9,20 @@ from __future__ import annotations
 import json
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, final
 
 import psutil
 
 from fedmgda._errors import FedmgdaError
 from fedmgda._files import make_folder, write_file
-from fedmgda._text import without_colours
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._keys import make_node_key, make_server_keys
+from fedmgda.flower.deployment._member import Member, last_line
 from fedmgda.flower.deployment._ports import HOST, free_ports, is_open
 from fedmgda.flower.deployment._processes import Family
+from fedmgda.flower.deployment._seat import Seat
 from fedmgda.flower.deployment._submission import flwr_json
-from fedmgda.flower.deployment._supernode import Seat
+from fedmgda.flower.wire._socket import check_socket_path
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,26 +36,11 @@ CONNECTION: Final = "fedmgda"
 
 _START = 180.0  # seconds; 10 to 30 on a machine that is busy
 _PAUSE = 0.1
+_SPARE = 6  # ports for nodes whose own was taken between being found free and being used
 
 
 class DeploymentError(FedmgdaError):
     """A part of a deployment did not start, or ended."""
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A node of the deployment.
-
-    Attributes:
-        seat: Its place, with its key.
-        node_id: What Flower calls it; it stays, because the key does.
-        port: Where its own processes reach it.
-    """
-
-    seat: Seat
-    node_id: str
-    port: int
 
 
 @final
@@ -67,17 +52,26 @@ class Deployment:
             because the path of a socket is.
         num_nodes: How many.
         data: The rows of each node, where it has its own.
+        logs: Where the logs can be read afterwards; None for the folder.
     """
 
-    def __init__(self, folder: Path, num_nodes: int, data: Sequence[Path] = ()) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        num_nodes: int,
+        data: Sequence[Path] = (),
+        logs: Path | None = None,
+    ) -> None:
+        check_socket_path(folder / f"w{num_nodes - 1}")
         make_folder(folder)
         self.folder, self.num_nodes, self._data = folder, num_nodes, tuple(data)
         self._keys = make_server_keys(folder / "keys")
-        self._port, *ports = free_ports(num_nodes + 1)
-        self._nodes: list[_Member] = []
+        self._logs = logs or folder
+        self._port, *ports = free_ports(num_nodes + 1 + _SPARE)
+        self._nodes: list[Member] = []
         addresses = [f"{HOST}:{port}" for port in (self._port, *ports)]
         self._family = Family(quiet_environment(folder / "home"), addresses)
-        self._node_ports = ports
+        self._ports = ports
 
     def __enter__(self) -> Deployment:
         try:
@@ -129,11 +123,16 @@ class Deployment:
         self._family.close()
 
     def check(self) -> None:
-        """Refuse to go on without the SuperLink, or without a single node.
+        """Refuse to go on without the SuperLink, without a single node, or if one cannot start.
+
+        A node that ended because its port had been taken is started again on another one. One that
+        ends after it was connected is the run's to miss.
 
         Raises:
             DeploymentError: If they have ended.
         """
+        for index in range(len(self._nodes)):
+            self._check_start(index)
         ended = self._family.ended()
         nodes = [f"SuperNode {index}" for index in range(len(self._nodes))]
         lost = ["SuperLink"] if "SuperLink" in ended else nodes
@@ -163,6 +162,7 @@ class Deployment:
     def start_node(self, index: int) -> None:
         """Start a node and its worker; again, if it has ended."""
         worker, node = self.folder / f"w{index}", self._nodes[index]
+        node.begin()
         if not worker.exists():
             self._start(f"worker {index}", node.seat.worker_command(worker))
         self._start(f"SuperNode {index}", node.seat.command(worker, node.port))
@@ -187,9 +187,24 @@ class Deployment:
     def last_words(self, name: str) -> str:
         """Return the last line that a part has printed."""
         log = self._log(name)
-        lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-        said = [line for line in map(str.strip, map(without_colours, lines)) if line]
-        return said[-1][-300:] if said else "it said nothing"
+        return last_line(log.read_text(errors="replace") if log.exists() else "")
+
+    def _check_start(self, index: int) -> None:
+        ended, node = self._family.ended(), self._nodes[index]
+        name, worker = f"SuperNode {index}", f"worker {index}"
+        if name in ended and not node.has_connected():
+            if node.found_port_taken() and self._ports:
+                self._family.disown(f"{HOST}:{node.port}")
+                node.port = self._ports.pop(0)
+                self.start_node(index)
+                return
+            raise self._not_started(node, node.last_words(), name)
+        if worker in ended and not (self.folder / f"w{index}").exists():
+            raise self._not_started(node, self.last_words(worker), worker)
+
+    def _not_started(self, node: Member, words: str, name: str) -> DeploymentError:
+        log = self._logs / self._log(name).name
+        return DeploymentError(f"{node.called} ended while starting: {words}; its log is {log}.")
 
     def _register(self, index: int) -> None:
         key = make_node_key(self.folder / "keys", f"node{index}")
@@ -202,8 +217,10 @@ class Deployment:
             authority=self.authority,
             key=key.private,
             data=self._data[index] if self._data else None,
+            trust=True,  # the spec's author started it, on this machine
         )
-        self._nodes.append(_Member(seat, str(said["node-id"]), self._node_ports[index]))
+        log = self._log(f"SuperNode {index}")
+        self._nodes.append(Member(seat, str(said["node-id"]), self._ports.pop(0), log))
 
     def _start(self, name: str, command: list[str]) -> None:
         self._family.start(name, command, self._log(name))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import fedmgda
 from fedmgda._errors import SpecError, StoreError
-from fedmgda._files import make_folder, write_file
+from fedmgda._files import make_folder, read_file, write_file
 from fedmgda.experiments import toml_value
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ CLIENT_APP: Final = "fedmgda.flower.client_app:app"
 _SERVER_APP = "fedmgda.flower.server_app:app"
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]*")  # what Flower takes for the folder of an app
 _FILES = frozenset({"pyproject.toml", "README.md"})
+_LIMIT = 1 << 26
 
 _README = """# {name}
 
@@ -62,14 +63,23 @@ def export_app(
             f"{name!r} cannot be the folder of a Flower app; use letters, digits and hyphens, "
             "and begin with a letter."
         )
-    if folder.exists() and (
-        not folder.is_dir() or {path.name for path in folder.iterdir()} - _FILES
-    ):
+    if folder.exists() and not _is_ours(folder):
         raise StoreError(f"{folder} holds other things already; choose another place.")
     make_folder(folder)
     write_file(folder / "pyproject.toml", _project(name, config, client_app).encode())
     readme = _README.format(name=name, version=fedmgda.__version__, out=config["out"])
     write_file(folder / "README.md", readme.encode())
+
+
+def _is_ours(folder: Path) -> bool:
+    """Return whether a folder is empty, or holds an app that was written here and nothing else."""
+    if not folder.is_dir():
+        return False
+    names = {path.name for path in folder.iterdir()}
+    if not names:
+        return True
+    content = read_file(folder / "pyproject.toml", _LIMIT)
+    return names <= _FILES and content is not None and _SERVER_APP.encode() in content
 
 
 def _project(name: str, config: Mapping[str, str | int], client_app: str) -> str:

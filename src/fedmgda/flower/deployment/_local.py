@@ -72,7 +72,7 @@ def run_locally(order: Order, news: Callable[[str], None], data: Sequence[Path] 
         DeploymentError: If a part of the deployment does not start, or ends.
     """
     with interruptible(), _folder(order.out) as folder:
-        with Deployment(folder, order.num_nodes, data) as deployment:
+        with Deployment(folder, order.num_nodes, data, _logs(order.out)) as deployment:
             end = run_on(deployment, order, news)
         if not end.code:
             shutil.rmtree(folder)
@@ -145,6 +145,11 @@ class _ServerAppWatch:
         )
 
 
+def _logs(out: Path) -> Path:
+    """Return where the logs of a run that did not succeed are kept: beside its folder."""
+    return out.with_name(f"{out.name}.flower-logs")
+
+
 @contextmanager
 def _folder(out: Path) -> Iterator[Path]:
     """Make a folder with a short path; where the run does not succeed, keep what was printed."""
@@ -153,7 +158,7 @@ def _folder(out: Path) -> Iterator[Path]:
         yield folder
     finally:
         if folder.exists():
-            logs = out.with_name(f"{out.name}.flower-logs")
+            logs = _logs(out)
             make_folder(logs)
             for log in folder.glob("*.log"):
                 shutil.move(log, logs / log.name)

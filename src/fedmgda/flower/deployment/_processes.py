@@ -14,13 +14,13 @@ import subprocess
 import sys
 import time
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 __all__ = ["TOKEN", "Family", "stop_family"]
 
@@ -53,17 +53,17 @@ class Family:
         return dict(self._environment)
 
     def start(
-        self, name: str, command: Sequence[str], log: Path | None = None
+        self, name: str, command: Sequence[str], log: Path | int | None = None
     ) -> subprocess.Popen[bytes]:
         """Start a process in the background; what it prints is added to a file.
 
         Args:
             name: What it is called here; a process of that name that has ended is replaced.
             command: The program, found on the family's PATH, and its arguments.
-            log: The file; None prints where this process does.
+            log: The file, or the descriptor of an open one; None prints where this process does.
         """
         with ExitStack() as stack:
-            printed = None if log is None else stack.enter_context(log.open("ab"))
+            printed = stack.enter_context(log.open("ab")) if isinstance(log, Path) else log
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -79,6 +79,10 @@ class Family:
         """Return which of the processes started here have ended, and their exit codes."""
         codes = {name: process.poll() for name, process in self._started.items()}
         return {name: code for name, code in codes.items() if code is not None}
+
+    def disown(self, address: str) -> None:
+        """Take note that somebody else listens on an address: who speaks to it is a stranger."""
+        self._addresses = tuple(known for known in self._addresses if known != address)
 
     def members(self) -> list[psutil.Process]:
         """Return all processes of the family that are alive."""

@@ -3,77 +3,27 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import final
+from typing import TYPE_CHECKING
 
-from fedmgda._errors import SpecError
+from fedmgda._errors import FederationStalledError
 from fedmgda.experiments import interruptible
+from fedmgda.flower.deployment._echo import Echo
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._ports import HOST, free_ports
 from fedmgda.flower.deployment._processes import Family
+from fedmgda.flower.deployment._seat_checks import check_seat
+from fedmgda.flower.wire._socket import check_socket_path
 
-__all__ = ["Seat", "run_node"]
+if TYPE_CHECKING:
+    from fedmgda.flower.deployment._seat import Seat
+
+__all__ = ["run_node"]
 
 _LOOK = 1.0
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seat:
-    """The place of a node in a federation.
-
-    Attributes:
-        superlink: Where the SuperLink listens.
-        index: Which of the nodes it is, from 0.
-        nodes: How many there are.
-        authority: The certificate the SuperLink is known by; None for plain text.
-        key: The node's private key; None for one that anybody could be.
-        data: Its rows; None where every node can make them.
-        client: What the one client of these rows is called; None for the name of the file.
-        min_rows: How many rows a client must have to take part; None for the default.
-    """
-
-    superlink: str
-    index: int
-    nodes: int
-    authority: Path | None = None
-    key: Path | None = None
-    data: Path | None = None
-    client: str | None = None
-    min_rows: int | None = None
-
-    def worker_command(self, worker: Path) -> list[str]:
-        """Return what starts the worker behind a socket."""
-        return [sys.executable, "-m", "fedmgda.flower.worker", str(worker)]
-
-    def command(self, worker: Path, port: int) -> list[str]:
-        """Return what starts the SuperNode that asks the worker; it listens on the port itself."""
-        if self.authority is None:
-            trust = ["--insecure"]
-        else:
-            trust = ["--root-certificates", str(self.authority)]
-        if self.key is not None:
-            trust += ["--auth-supernode-private-key", str(self.key)]
-        place = ["--superlink", self.superlink, "--host", HOST, "--port", str(port)]
-        return ["flower-supernode", *trust, *place, "--node-config", self._config(worker)]
-
-    def _config(self, worker: Path) -> str:
-        texts = {"worker": str(worker)}
-        if self.data is not None:
-            texts["data"] = str(self.data.absolute())
-        if self.client is not None:
-            texts["client"] = self.client
-        wrong = [text for text in texts.values() if '"' in text or "\\" in text]
-        if wrong:
-            raise SpecError(f"{wrong[0]!r} has a quote or a backslash, which Flower cannot take.")
-        numbers = f"partition-id={self.index} num-partitions={self.nodes}"
-        if self.min_rows is not None:
-            numbers += f" min-rows={self.min_rows}"
-        return " ".join((numbers, *(f'{key}="{text}"' for key, text in texts.items())))
+_NOT_TAKEN = ("Exit Code: 305", "[code: 2004]")  # Flower's, for a connection that was refused
 
 
 def run_node(seat: Seat, port: int | None = None) -> int:
@@ -84,15 +34,36 @@ def run_node(seat: Seat, port: int | None = None) -> int:
         port: A port of the loopback for the node's own processes; a free one if None.
 
     Raises:
+        SpecError: If a key or a certificate cannot be used; or a DataError for its rows.
+        FederationStalledError: If the SuperLink does not take the node.
         Interrupted: After a signal; nothing runs any more.
     """
+    check_seat(seat)
     port = port or free_ports(1)[0]
     with interruptible(), tempfile.TemporaryDirectory(prefix="fedmgda-") as folder:
         worker = Path(folder) / "w"
+        check_socket_path(worker)
         environment = quiet_environment(Path(folder) / "home")
-        with closing(Family(environment, [f"{HOST}:{port}"])) as family:
+        echo = Echo()
+        with closing(echo), closing(Family(environment, [f"{HOST}:{port}"])) as family:
             family.start("worker", seat.worker_command(worker))
-            return _wait(family.start("SuperNode", seat.command(worker, port)))
+            node = family.start("SuperNode", seat.command(worker, port), echo.writer)
+            code = _wait(node)
+    if code and any(sign in echo.said() for sign in _NOT_TAKEN):
+        raise FederationStalledError(_refusal(seat))
+    return code
+
+
+def _refusal(seat: Seat) -> str:
+    if seat.key is None:
+        return (
+            f"The SuperLink {seat.superlink} cannot be reached, or takes only nodes with a "
+            "registered key; start it first, and give its --root-certificates and a --key."
+        )
+    return (
+        f"The SuperLink {seat.superlink} does not know this key, or cannot be reached with these "
+        f"--root-certificates; on its machine: flwr supernode register {seat.key.name}.pub NAME"
+    )
 
 
 def _wait(node: subprocess.Popen[bytes]) -> int:

@@ -12,6 +12,7 @@ from fedmgda.flower.node._hello import hello_of
 from fedmgda.flower.node._holding import BuiltIn
 from fedmgda.flower.node._own_file import OwnFile
 from fedmgda.flower.node._pools import Pools, read_spec
+from fedmgda.flower.node._terms import Terms
 from fedmgda.flower.wire._messages import Answer, Question, WireError, question_from_bytes, to_bytes
 
 if TYPE_CHECKING:
@@ -30,8 +31,9 @@ __all__ = ["Node", "answer_as", "answer_bytes"]
 class Node:
     """One node of a federation.
 
-    A node with a file of its own trains on it where the spec has a schema; where it has none, the
-    data is built in, and the node takes its part of it as any other.
+    Before anything else it looks whether the spec of a question is one that it lets a server send.
+    A node with a file of its own answers of that file only, unless it trusts whoever asks: then a
+    spec without a schema means data that is built in, of which it takes its part as any other.
     """
 
     def __init__(self, config: Mapping[str, Any], pools: Pools) -> None:
@@ -42,6 +44,7 @@ class Node:
         """
         self._config, self._pools = config, pools
         self._own = OwnFile.of_config(config)
+        self._terms = Terms.of_config(config)
 
     def answer(self, question: Question) -> Answer:
         """Answer a question; what goes wrong is in the answer, never raised."""
@@ -56,6 +59,7 @@ class Node:
 
     def _answer(self, question: Question) -> Answer:
         spec = read_spec(question.wanted("spec", str), question.wanted("path", str))
+        self._terms.check(spec)
         holding: Holding
         if self._own is not None and spec.data.schema is not None:
             holding = self._own

@@ -20,6 +20,7 @@ import numpy as np
 from fedmgda._errors import DataError, SpecError
 from fedmgda.data import loss_curvatures
 from fedmgda.experiments import FEWEST_ROWS, local_part
+from fedmgda.flower.node._terms import RefusedError
 from fedmgda.flower.wire._leaving import documented
 from fedmgda.flower.wire._messages import Answer, WireError
 from fedmgda.flower.wire._share import Share, schema_digest
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from fedmgda._types import Vector
     from fedmgda.data import FederatedData, FederationPart, Sums
     from fedmgda.experiments import Spec
     from fedmgda.flower.node._holding import Holding
@@ -106,8 +108,9 @@ class OwnFile:
         return sorted(client for client in _share(question).ids.values() if client < num_clients)
 
     def public(self, question: Question, spec: Spec, answer: Answer) -> Answer:
-        """Return what is documented of an answer; single rows only where the spec says so."""
-        single = bool(spec.records.predictions) or spec.evaluation.metrics is not None
+        """Return what is documented of an answer; single test rows only where the spec says so."""
+        wanted = bool(spec.records.predictions) or spec.evaluation.metrics is not None
+        single = wanted and question.header.get("split") == "test"
         answer = documented(question, answer, predictions=single)
         if "predictions.clients" in answer.arrays:  # where a row stands in the file is not told
             order = {"predictions.rows": _places(answer.arrays["predictions.clients"])}
@@ -120,7 +123,7 @@ class OwnFile:
     def sentence(self, error: Exception) -> str:
         """Return what others may be told of an error; all of it goes into the log of the node."""
         _LOG.error("fedmgda: %s", error)
-        if isinstance(error, WireError):
+        if isinstance(error, WireError | RefusedError):
             return str(error)  # of the question, not of the file
         if isinstance(error, DataError):
             return (
@@ -144,8 +147,8 @@ class OwnFile:
 
         `sums` has a row for each column of numbers: how many values are known, their sum and the
         sum of their squares, each as two float64. Where fewer are known than a client must have
-        rows, nothing is told of a column, as if none were. `classes` has the rows of each class;
-        a regression has `target` instead, a row of sums.
+        rows, nothing is told of a column, as if none were. `classes` has the rows of each class,
+        those of few rows as if they had none; a regression has `target` instead, a row of sums.
         """
         part = self._shared(self._part(spec), share)
         ids = [share.ids[name] for name in part.client_names]
@@ -154,7 +157,7 @@ class OwnFile:
         arrays = {"sums": np.array(sums, np.float64).reshape(len(sums), 5)}
         if found.target is not None:
             return arrays | {"target": np.array(self._told(found.target), np.float64)}
-        return arrays | {"classes": part.class_counts(ids)}
+        return arrays | {"classes": _told_classes(part.class_counts(ids), self.fewest)}
 
     def _told(self, sums: Sums) -> tuple[float, ...]:
         if sums.count < self.fewest:
@@ -194,6 +197,26 @@ class OwnFile:
             client_names=tuple(part.client_names[place] for place in kept),
             client_rows=tuple(part.client_rows[place] for place in kept),
         )
+
+
+def _told_classes(counts: Vector, fewest: int) -> Vector:
+    """Return the rows of each class, 0 for one with few.
+
+    How many rows there are is told, so what is left out can be told from the rest: the smallest
+    classes go until that is none, or as many rows as may be told.
+
+    >>> _told_classes(np.array([40.0, 3.0, 12.0, 0.0]), 10).tolist()
+    [40.0, 0.0, 0.0, 0.0]
+    >>> _told_classes(np.array([90.0, 3.0]), 10).tolist()
+    [0.0, 0.0]
+    """
+    told, hidden = counts.copy(), 0.0
+    for place in np.argsort(counts, kind="stable").tolist():
+        if counts[place] >= fewest and (hidden == 0 or hidden >= fewest):
+            break
+        hidden += counts[place]
+        told[place] = 0.0
+    return told
 
 
 def _places(clients: NDArray[Any]) -> NDArray[np.int64]:

@@ -23,6 +23,7 @@ import time
 from typing import TYPE_CHECKING
 
 from fedmgda._errors import FedmgdaError
+from fedmgda.flower.wire._socket import check_socket_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +34,6 @@ __all__ = ["WorkerLostError", "ask", "keep", "leave_with_parent", "serve"]
 _HEAD = struct.Struct(">Q")
 _LARGEST = 1 << 33  # bytes of a question or an answer: 8 GiB, or the length is no length
 _CHUNK = 1 << 20
-_LONGEST_PATH = 100  # bytes; the system's own limit is 108 on Linux and 104 elsewhere
 _PAUSE = 1.0  # seconds between two workers that end at once
 _EVERY = 0.5
 _ASKER_LEFT = 3
@@ -109,11 +109,7 @@ def keep(path: Path, command: Sequence[str]) -> None:
         path: Where the socket is made; a socket that is there already is replaced.
         command: Starts a worker; the number of the listener's descriptor is added to it.
     """
-    if len(os.fsencode(path)) > _LONGEST_PATH:
-        raise FedmgdaError(
-            f"{path} is too long for the path of a socket ({_LONGEST_PATH} bytes); "
-            "name a shorter folder with TMPDIR."
-        )
+    check_socket_path(path)
     path.unlink(missing_ok=True)
     parent = os.getppid()
     with socket.socket(socket.AF_UNIX) as listener:

@@ -20,10 +20,13 @@ from fedmgda.flower.wire._messages import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["Grid", "GridExchanges", "Heard", "checked"]
+__all__ = ["READING", "Grid", "GridExchanges", "Heard", "checked"]
 
 Heard: TypeAlias = "dict[int, Answer | str]"
 """For each node that was asked its answer, or why there is none (a short clause)."""
+
+READING = 120.0
+"""Seconds that a node may take to read its file, however short a round may be."""
 
 T = TypeVar("T")
 

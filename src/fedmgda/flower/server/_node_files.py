@@ -9,8 +9,9 @@ import numpy as np
 
 from fedmgda._errors import FedmgdaError
 from fedmgda.experiments import to_toml, with_client_ids
-from fedmgda.flower.server._grid_exchanges import checked
+from fedmgda.flower.server._grid_exchanges import READING, checked
 from fedmgda.flower.server._statistics import Introduction
+from fedmgda.flower.server._successors import refuse_others
 from fedmgda.flower.wire._messages import Answer, Question, WireError
 from fedmgda.flower.wire._share import Share, schema_digest
 
@@ -23,12 +24,10 @@ if TYPE_CHECKING:
     from fedmgda.flower.server._grid_exchanges import GridExchanges, Heard
     from fedmgda.flower.server._hello import Hello
     from fedmgda.flower.server._roster import NodeEvent
+    from fedmgda.flower.server._successors import Said
     from fedmgda.values import ClientFacts, Predictions
 
-__all__ = ["READING", "NodeFiles", "ask_who", "introduction_of"]
-
-READING = 120.0
-"""Seconds that a node may take to read its file, however short a round may be."""
+__all__ = ["NodeFiles", "ask_who", "introduction_of"]
 
 
 @final
@@ -40,44 +39,51 @@ class NodeFiles:
         spec: The spec, in which nothing is left to the data any more.
         ids: The id of each client, by name.
         encoder: How rows become features, on every node.
-        target_sums: As `ClientFacts` has them.
+        target_sums: As `ClientFacts` has them; None where nodes kept something back.
         fingerprint: Changes when what the nodes said of their rows does.
         class_weights: By what the loss of each class is multiplied; None means 1.
-        sizes: How many rows each client trains, validates and tests on, by name.
-        names: The clients of each node that was met.
+        rows: For each node that was met its clients, and how many rows each of them trains,
+            validates and tests on.
         events: Whom nodes claimed in vain.
+        said: What the nodes said of their clients, by which those that take after them are known;
+            none where keys decide.
     """
 
     spec: Spec
     ids: Mapping[str, int]
     encoder: Encoder
-    target_sums: Vector
+    target_sums: Vector | None
     fingerprint: str
-    sizes: Mapping[str, tuple[int, ...]]
     class_weights: Mapping[str, float] | None = None
-    names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    rows: dict[int, dict[str, tuple[int, ...]]] = field(default_factory=dict)
     events: tuple[NodeEvent, ...] = ()
+    said: tuple[Said, ...] = ()
 
     def meet(
         self, exchanges: GridExchanges, nodes: Iterable[int], round_num: int
     ) -> tuple[list[int], dict[int, str]]:
-        """Ask nodes that are new who their clients are.
+        """Ask nodes that are new who their clients are, and whether they are whom they follow.
 
         Returns:
             The nodes that have said so, and why others cannot take part; who did not answer is
             among neither.
         """
         nodes, refused = list(nodes), dict[int, str]()
-        unknown = [node for node in nodes if node not in self.names]
+        unknown = [node for node in nodes if node not in self.rows]
+        came: dict[int, Introduction] = {}
         for node, answer in ask_who(exchanges, self.spec, unknown, round_num).items():
             try:
-                told = introduction_of(node, answer, self.spec)
-                self._compare(told.rows)
-                self.names[node] = told.client_names
+                came[node] = introduction_of(node, answer, self.spec)
             except (WireError, FedmgdaError) as error:
                 if isinstance(answer, Answer):
                     refused[node] = str(error)
-        return [node for node in nodes if node in self.names], refused
+        others, silent = refuse_others(
+            exchanges, self.spec, self.said, came, num_clients=len(self.ids), round_num=round_num
+        )
+        refused |= others
+        for node in came.keys() - others.keys() - silent:
+            self.rows[node] = came[node].rows
+        return [node for node in nodes if node in self.rows], refused
 
     def header(self, node: int) -> dict[str, Any]:
         """Return what a question to a node carries because of its file."""
@@ -99,18 +105,14 @@ class NodeFiles:
         """
         if (hello.num_clients, hello.fingerprint) != (len(self.ids), self.fingerprint):
             raise WireError("it is not of the federation that the server knows")
-        names = dict(hello.named)
-        if names != {client: name for name, client in self._ids_of(node).items()}:
+        if {name: client for client, name in hello.named} != self._ids_of(node):
             raise WireError("it does not speak of the clients that were given to it")
-        self._compare({name: hello.of_client(client) for client, name in names.items()})
+        for client, name in hello.named:
+            if hello.of_client(client) != self.rows[node][name]:
+                raise WireError(f"client {name!r} has not as many rows as it had before")
 
     def _ids_of(self, node: int) -> dict[str, int]:
-        return {name: self.ids[name] for name in self.names.get(node, ()) if name in self.ids}
-
-    def _compare(self, rows: Mapping[str, tuple[int, ...]]) -> None:
-        for name, told in rows.items():
-            if self.sizes.get(name, told) != told:
-                raise WireError(f"client {name!r} has not as many rows as when the run began")
+        return {name: self.ids[name] for name in self.rows.get(node, ()) if name in self.ids}
 
     def numbered(self, told: Predictions, sizes: Indices) -> Predictions:
         """Return single rows with numbers of their own among all clients.

@@ -67,7 +67,8 @@ class Totals:
 
     Attributes:
         statistics: Of the columns, and of the target of a regression.
-        classes: Of shape `(num_classes,)`: the rows of each class; None for a regression.
+        classes: Of shape `(num_classes,)`: the rows of each class, without those of nodes that have
+            too few to tell; None for a regression.
     """
 
     statistics: Statistics
@@ -88,7 +89,7 @@ class Totals:
             target = _sums(_finite(answer.arrays, "target", (5,)), num_rows)
         else:
             classes = _finite(answer.arrays, "classes", (len(schema.class_names),))
-            if (classes < 0).any() or classes.sum() != num_rows:
+            if (classes < 0).any() or classes.sum() > num_rows:
                 raise WireError(f"classes are not those of {num_rows} rows")
         statistics = Statistics(
             num_rows=num_rows,
@@ -99,10 +100,15 @@ class Totals:
         return cls(statistics=statistics, classes=classes)
 
     @property
-    def target_sums(self) -> Vector:
-        """The same as `ClientFacts` has them."""
+    def are_whole(self) -> bool:
+        """Whether every row is counted to its class."""
+        return self.classes is None or self.classes.sum() == self.statistics.num_rows
+
+    @property
+    def target_sums(self) -> Vector | None:
+        """The same as `ClientFacts` has them; None where nodes kept the size of a class back."""
         if self.classes is not None:
-            return self.classes
+            return self.classes if self.are_whole else None
         # Of standardised targets the mean is 0 and the deviation 1.
         count = float(self.statistics.num_rows)
         return np.array([count, 0.0, count])
@@ -124,7 +130,9 @@ def check_something_to_learn(encoder: Encoder, totals: Totals) -> None:
             f"The target {encoder.target!r} is {encoder.target_mean:g} in all training rows of all "
             "nodes; there is nothing to learn."
         )
-    if totals.classes is not None and np.count_nonzero(totals.classes) == 1:
+    if totals.classes is None or not totals.are_whole:
+        return  # of more classes than one, or nobody knows
+    if np.count_nonzero(totals.classes) == 1:
         only = (encoder.class_names or ())[int(np.argmax(totals.classes))]
         raise DataError(
             f"Every training row of all nodes has the target {only!r}; there is nothing to learn."

@@ -18,14 +18,15 @@ from fedmgda._text import listed
 from fedmgda.data import client_order, make_encoder, schema_of
 from fedmgda.experiments import known_weights, settle_elsewhere, to_toml
 from fedmgda.flower.server._claims import owners_of, refusals, refuse_namesakes
-from fedmgda.flower.server._grid_exchanges import checked
-from fedmgda.flower.server._node_files import READING, NodeFiles, ask_who, introduction_of
+from fedmgda.flower.server._grid_exchanges import READING, checked
+from fedmgda.flower.server._node_files import NodeFiles, ask_who, introduction_of
 from fedmgda.flower.server._statistics import (
     Totals,
     add_totals,
     check_something_to_learn,
     read_curvatures,
 )
+from fedmgda.flower.server._successors import Said
 from fedmgda.flower.wire._messages import Answer, Question, WireError
 from fedmgda.flower.wire._share import Share, schema_digest
 
@@ -78,7 +79,8 @@ def survey(
     }
     sizes = {name: met[node].rows[name] for node, share in shares.items() for name in share.ids}
     schema = schema_of(spec.data.schema, spec.data.target or "")
-    totals = _totals(exchanges, spec, schema, sizes, shares)
+    answers = _ask(exchanges, spec, shares)
+    totals = _totals(answers, schema, sizes, shares)
     encoder = make_encoder(schema, totals.statistics)
     check_something_to_learn(encoder, totals)
     weights = _class_weights(spec, schema, totals)
@@ -89,13 +91,15 @@ def survey(
         encoder=encoder,
         target_sums=totals.target_sums,
         fingerprint=_fingerprint(spec, sizes, totals),
-        sizes=sizes,
         class_weights=weights,
-        names={
-            node: tuple(name for name in told.client_names if owners.get(name) == node)
+        rows={
+            node: {name: rows for name, rows in told.rows.items() if owners.get(name) == node}
             for node, told in met.items()
         },
         events=tuple(refusals(met, owners, ids)),
+        said=()
+        if permitted is not None
+        else tuple(Said.of(met[node], shares[node], answer) for node, answer in answers.items()),
     )
 
 
@@ -133,14 +137,13 @@ def _meet(exchanges: GridExchanges, spec: Spec, num_nodes: int) -> dict[int, Int
 
 
 def _totals(
-    exchanges: GridExchanges,
-    spec: Spec,
+    answers: Mapping[int, Answer],
     schema: Schema,
     sizes: Mapping[str, tuple[int, ...]],
     shares: Mapping[int, Share],
 ) -> Totals:
     parts = []
-    for node, answer in _ask(exchanges, spec, shares).items():
+    for node, answer in answers.items():
         try:
             num_rows = sum(sizes[name][0] for name in shares[node].ids)
             parts.append(Totals.of(answer, schema, num_rows))
@@ -189,6 +192,11 @@ def _class_weights(spec: Spec, schema: Schema, totals: Totals) -> dict[str, floa
         return None
     if totals.classes is None or schema.class_names is None:
         raise SpecError("clients.class_weights does not apply to a target that is a number.")
+    if spec.clients.class_weights == "balanced" and not totals.are_whole:
+        raise SpecError(
+            'clients.class_weights = "balanced" needs the rows of every class, and nodes with few '
+            "rows of one do not tell how many (min-rows); give numbers by class instead."
+        )
     found = known_weights(spec, totals.classes, schema.class_names)
     return None if found is None else dict(zip(schema.class_names, found.tolist(), strict=True))
 

@@ -70,7 +70,12 @@ FIELDS: tuple[Field, ...] = (
         "of each column of numbers, over the training rows of all clients of the node: how many "
         "are known, their sum, the sum of their squares; nothing if few are known",
     ),
-    Field("classes", ("statistics",), "how many training rows of the node each class has"),
+    Field(
+        "classes",
+        ("statistics",),
+        "how many training rows of the node each class has; nothing of one with few, nor of others "
+        "by which it could be told",
+    ),
     Field("target", ("statistics",), "of a regression: the same sums of the target"),
     Field("curvatures", ("statistics",), "of each client the mean square length of its rows"),
     Field("updates", ("train", "gradients"), "of each client the update, or its gradient"),
@@ -84,7 +89,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         _SINGLE,
         ("evaluate",),
-        "single test rows: client, target and output; only where the spec sets "
+        "single rows of the test split: client, target and output; only where the spec sets "
         "records.predictions or evaluation.metrics",
     ),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from fedmgda.report.page._facts import GroupFacts
     from fedmgda.report.page._joined import Joined, Pair
 
-__all__ = ["Answer", "answers"]
+__all__ = ["Answer", "answers", "protected_losses"]
 
 _MANY = 8  # runs that are named in a sentence
 
@@ -63,7 +63,7 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
     if not total:
         return Answer(question=question, answer=f"Not known yet.{rest}")
     if outcomes["learned"] == total:
-        told = "Yes." if total == 1 else f"Yes: all {total} runs learned."
+        told = {1: "Yes.", 2: "Yes, both runs."}.get(total, f"Yes: all {total} runs learned.")
         return Answer(question=question, answer=told + rest, mood="good")
     others = [
         f"{one.name} {outcome}" + (f" ({count} of {len(one.seeds)} seeds)" if count > 1 else "")
@@ -110,16 +110,22 @@ def _worse(pair: Pair) -> str:
     )
 
 
+def protected_losses(one: GroupFacts) -> str:
+    """Say how many losses rose in protected steps, as participants said them and as measured."""
+    told = f"{one.said_rose or 0:,} of {one.said or 0:,} as the participants said them"
+    return told + (f", {one.rose or 0:,} of {one.measured:,} as measured" if one.measured else "")
+
+
 def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
     question = "Was anyone sacrificed?"
     told, kept, bad = list[str](), list[str](), False
     for one in facts:
         if not one.rounds:
             continue
-        if one.measured is not None or one.held is not None:  # the direction was only proposed
-            if one.measured:
-                kept.append(f"{one.rose} of {one.measured:,} under {one.name}")
-                bad |= bool(one.rose)
+        if one.said is not None or one.held is not None:  # the direction was only proposed
+            if one.said:
+                kept.append(f"{protected_losses(one)} under {one.name}")
+                bad |= bool(one.said_rose or one.rose)
         else:
             told.append(f"{one.against:,} of {one.rounds:,} under {one.name}")
             bad |= bool(one.against)
@@ -127,7 +133,7 @@ def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
         f"{lead}: {listed(those, _MANY)}."
         for lead, those in (
             ("Rounds that went against a participant, to first order", told),
-            ("Honest participants' losses that a protected step raised, as measured", kept),
+            ("Losses that a protected step raised", kept),
         )
         if those
     ]

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["dumbbells", "gain_chart"]
 
+_FEW = 12  # users who need not stand close to each other
 _CALLS = meant(
     better_beyond_chance="good", higher="plain", the_same="quiet", lower="warn",
     worse_beyond_chance="bad",
@@ -45,6 +46,11 @@ def _gain_tooltip(value: Value) -> list[Spec]:
     ]  # fmt: skip
 
 
+def _step(users: int) -> int:
+    """Return the height of a user: as much as there is room for."""
+    return 26 if users <= _FEW else 14 if users <= NAMED else 7
+
+
 def dumbbells(table: Table, value: Value) -> Chart:
     """Return for each user what it has there and here, joined by a line."""
     users = len(set(table.column("user")))
@@ -54,7 +60,7 @@ def dumbbells(table: Table, value: Value) -> Chart:
     return Chart(
         name="dumbbells",
         lanes=("user",),
-        step=14 if users <= NAMED else 7,
+        step=_step(users),
         title="From there (open dot) to here (filled dot), who loses most first",
         description="A line for each user joins its value under the two runs.",
         table="gains",
@@ -98,7 +104,7 @@ def gain_chart(table: Table, value: Value) -> Chart:
     return Chart(
         name="gain",
         lanes=("user",),
-        step=14 if users <= NAMED else 7,
+        step=_step(users),
         title="What each user gains, with its 95 % interval",
         description="A dot for each user right of zero where it gains; a bar for its interval.",
         table="gains",

@@ -131,20 +131,18 @@ def quarantine_chart() -> Chart:
         step=24,
         title="Replies that did not count, by reason",
         description="A bar for each reason.",
-        table="quarantine",
+        table="quarantine-reasons",
         wide=True,
         spec={
             "width": "container",
             "mark": {"type": "bar"},
             "encoding": {
-                "x": {"aggregate": "count", "type": "quantitative",
-                      "axis": {"title": "replies", "format": "d", "tickMinStep": 1}},
+                "x": number("replies", "replies", Value(label="replies", format="d")),
                 "y": {"field": "reason", "type": "nominal", "sort": "-x",
                       "axis": {"title": None}},
                 "color": {"field": "run", "type": "nominal", "scale": RUNS,
                           "legend": {"title": None}},
-                "tooltip": [text("run"), text("reason"),
-                            {"aggregate": "count", "type": "quantitative", "title": "replies"}],
+                "tooltip": [text("run"), text("reason"), text("replies", "replies", ",d")],
             },
         },
     )  # fmt: skip

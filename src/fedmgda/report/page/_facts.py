@@ -45,6 +45,8 @@ class GroupFacts:
         quarantined: How many replies did not count.
         rose: Of protected steps: honest participations whose loss rose, as measured.
         measured: How many of these were measured.
+        said_rose: Of protected steps: participations whose loss rose, as they said it.
+        said: How many of these there were.
         few: How many users have fewer than ten test rows.
     """
 
@@ -67,6 +69,8 @@ class GroupFacts:
     quarantined: int
     rose: int | None
     measured: int | None
+    said_rose: int | None
+    said: int | None
     few: int
 
 
@@ -122,6 +126,8 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
         quarantined=sum(len(row.quarantined) for row in rows),
         rose=sum(one.rose_as_measured for one in promises) if promises else None,
         measured=sum(one.participations_measured for one in promises) if promises else None,
+        said_rose=sum(one.participations_overridden for one in promises) if promises else None,
+        said=sum(one.participations for one in promises) if promises else None,
         few=max((verdict.few_test_examples for verdict in verdicts), default=0),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fedmgda._text import counted, listed
+from fedmgda.report.page._answers import protected_losses
 from fedmgda.report.page._html import Markup, element, joined
 
 if TYPE_CHECKING:
@@ -33,10 +35,10 @@ _BADGES = {
 def headline(source: Source) -> str:
     """Say in a line what was run."""
     views = source.views
-    data = _values(str(view.run.spec.data.name) for view in views)
+    data = _values(_data_name(view) for view in views)
     groups = len(source.groups)
     told = [data, counted(len(views), "run")]
-    if groups > 1:
+    if 1 < groups < len(views):
         told.append(f"{groups} variants")
     seeds = sorted({view.seed for view in views})
     told.append(f"seed {seeds[0]}" if len(seeds) == 1 else counted(len(seeds), "seed"))
@@ -50,7 +52,7 @@ def what_was_run(source: Source, measure: str) -> Markup:
         "Runs": _values(group.name for group in source.groups) if len(source.groups) < 5 else "",
         "Data": _values(_data(view) for view in views),
         "Users": _values(str(len(view.clients)) for view in views if view.clients),
-        "Model": _values(str(view.run.spec.model.name) for view in views),
+        "Model": _values(_short(view.run.spec.model.name) for view in views),
         "Rules": _values(
             view.run.spec.rule.name or "" for view in views if not view.baseline
         ),
@@ -75,7 +77,18 @@ def what_was_run(source: Source, measure: str) -> Markup:
 
 def _data(view: RunView) -> str:
     data = view.run.spec.data
-    return f"{data.name}" + (f" ({data.partition})" if data.partition else "")
+    return _data_name(view) + (f" ({data.partition})" if data.partition else "")
+
+
+def _data_name(view: RunView) -> str:
+    """Return what the data is called: a file of one's own by its name."""
+    data = view.run.spec.data
+    return Path(data.path).stem if data.path else _short(data.name)
+
+
+def _short(name: object) -> str:
+    """Return a name, of code that is named as `module:attribute` the attribute."""
+    return str(name).rpartition(":")[2]
 
 
 def _rounds(view: RunView) -> str:
@@ -180,8 +193,8 @@ def _in_numbers(one: GroupFacts) -> Iterator[str]:
     told = []
     if one.rounds:
         told.append(f"{one.against} of {one.rounds:,} rounds went against a participant")
-    if one.measured is not None:
-        told[:1] = [f"{one.rose} of {one.measured:,} honest losses rose in a protected step"]
+    if one.said is not None:
+        told[:1] = [f"losses that protected steps raised: {protected_losses(one)}"]
     if one.improved is not None:
         told.append(f"{one.improved:.1f} % of participants were left no worse off")
     for count, what in (

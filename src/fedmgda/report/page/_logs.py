@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +15,11 @@ from fedmgda.report.page._table import Table, bin_edges, binned
 if TYPE_CHECKING:
     from fedmgda.report.page._source import Group, RunView, Source
 
-__all__ = ["attack_tables", "quarantine_table", "seconds_table"]
+__all__ = ["attack_tables", "quarantine_tables", "seconds_table"]
 
 _MOST_LINES = 500
 _MOST_BINS = 100
+_NUMBER = re.compile(r"\b\d[\d.,e+-]*\s*")
 
 
 def attack_tables(source: Source, measure: str) -> tuple[Table, Table] | None:
@@ -74,8 +77,11 @@ def _weights(group: Group) -> list[Any]:
     ]
 
 
-def quarantine_table(source: Source) -> tuple[Table, int] | None:
-    """Return the replies that did not count and why, the first of them, and how many there are."""
+def quarantine_tables(source: Source) -> tuple[Table, Table] | None:
+    """Return how many replies did not count by reason, all of them, and the first ones singly.
+
+    A reason counts without its numbers: "3 NaN in the update" and "5 NaN in the update" are one.
+    """
     rows = [
         (group.name, view.seed, row.round_num, view.client_name(one.client_id), one.reason)
         for group in source.groups
@@ -85,11 +91,21 @@ def quarantine_table(source: Source) -> tuple[Table, int] | None:
     ]
     if not rows:
         return None
-    columns = ("run", "seed", "round", "user", "reason")
-    title = "Replies that did not count, and why"
-    return Table(
-        name="quarantine", title=title, columns=columns, rows=tuple(rows[:_MOST_LINES])
-    ), len(rows)
+    kinds = Counter((name, _NUMBER.sub("", reason)) for name, *_, reason in rows)
+    return (
+        Table(
+            name="quarantine-reasons",
+            title="How many replies did not count, by reason",
+            columns=("run", "reason", "replies"),
+            rows=tuple((*kind, count) for kind, count in kinds.items()),
+        ),
+        Table(
+            name="quarantine",
+            title="Replies that did not count, and why",
+            columns=("run", "seed", "round", "user", "reason"),
+            rows=tuple(rows[:_MOST_LINES]),
+        ),
+    )
 
 
 def seconds_table(source: Source) -> Table | None:

@@ -16,7 +16,7 @@ from fedmgda.report.page._chart_rounds import (
     improved_chart,
     pareto_chart,
 )
-from fedmgda.report.page._logs import quarantine_table, seconds_table
+from fedmgda.report.page._logs import quarantine_tables, seconds_table
 from fedmgda.report.page._over_rounds import (
     average_table,
     certificate_table,
@@ -151,19 +151,20 @@ def pareto_section(context: Context) -> Section | LeftOut:
 def quarantine_section(context: Context) -> Section | LeftOut:
     """Return the replies that did not count."""
     title = "Whose replies did not count?"
-    found = quarantine_table(context.source)
+    found = quarantine_tables(context.source)
     if found is None:
         return LeftOut(title=title, why="every reply counted.")
-    table, count = found
+    kinds, log = found
+    count = sum(int(replies or 0) for replies in kinds.column("replies"))
     lead = f"{counted(count, 'reply' if count == 1 else 'replie')} did not count."
-    if count > len(table.rows):
-        lead += f" The first {len(table.rows)} are listed; rounds.jsonl has all of them."
+    if count > len(log.rows):
+        lead += f" The first {len(log.rows)} are listed singly; rounds.jsonl has all of them."
     return Section(
         name="quarantine",
         short="Quarantine",
         title=title,
         lead=(lead,),
-        tables=(table,),
+        tables=(kinds, log),
         charts=(quarantine_chart(),),
     )
 

@@ -145,7 +145,17 @@
       && (!chart.runs || !("run" in row) || runs.has(row.run)));
   }
 
-  function config(narrow) {
+  // Vega breaks a legend where it is told to, not where the place ends.
+  const ruler = document.createElement("canvas").getContext("2d");
+  function legendColumns(chart, rows, width) {
+    const field = JSON.stringify(chart.spec).match(/"color":\{"field":"([^"]+)"/)?.[1];
+    ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
+    const labels = [...new Set(rows.map((row) => String(row[field])))];
+    const widest = Math.max(...labels.map((label) => ruler.measureText(label).width));
+    return Math.max(1, Math.min(4, Math.floor((width - 90) / (widest + 40))));
+  }
+
+  function config(narrow, columns) {
     const style = getComputedStyle(root);
     const color = (name) => style.getPropertyValue(name).trim();
     const font = getComputedStyle(document.body).fontFamily;
@@ -166,7 +176,7 @@
       legend: {
         orient: "top", direction: narrow ? "vertical" : "horizontal", labelColor: color("--ink"),
         titleColor: color("--soft"), labelFontSize: 12, labelLimit: narrow ? 260 : 320,
-        columns: narrow ? 1 : 4, symbolStrokeWidth: 2, gradientLength: narrow ? 160 : 200,
+        columns, symbolStrokeWidth: 2, gradientLength: narrow ? 160 : 200,
       },
       rule: { color: color("--soft") },
     };
@@ -194,7 +204,8 @@
     }
     const result = await vegaEmbed(place, spec, {
       mode: "vega-lite", renderer: chart.canvas ? "canvas" : "svg", actions: false, ast: true,
-      defaultStyle: false, config: config(narrow), tooltip: { theme: theme() },
+      defaultStyle: false, tooltip: { theme: theme() },
+      config: config(narrow, legendColumns(chart, rows, place.clientWidth)),
     });
     views.set(chart.name, result);
     if (chart.canvas) {
@@ -252,7 +263,8 @@
     memory.set("user", user);
     const rows = rowsOf("story-end").filter((row) => row.user === user);
     const columns = data.tables["story-end"].columns.filter((column) =>
-      column !== "user" && rows.some((row) => row[column] !== null));
+      column !== "user" && rows.some((row) => row[column] !== null
+        && (column !== "kind" || row.kind !== "honest")));
     facts.append(tableOf(columns, rows, `${user} at the end of every run, with its 95 % interval (low, high)`,
       data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];

@@ -54,6 +54,12 @@ def test_an_app_is_written_again_but_never_over_something_else(tmp_path):
     (folder / "notes.txt").write_text("mine")
     with pytest.raises(StoreError, match="holds other things"):
         ORDER.export(folder)
+    mine = tmp_path / "project"
+    mine.mkdir()
+    (mine / "pyproject.toml").write_text("[project]\nname = 'mine'\n")
+    with pytest.raises(StoreError, match="holds other things"):
+        ORDER.export(mine)
+    assert "mine" in (mine / "pyproject.toml").read_text()
     (tmp_path / "file").write_text("mine")
     with pytest.raises(StoreError, match="holds other things"):
         ORDER.export(tmp_path / "file")

@@ -69,7 +69,7 @@ LIES = {
     ),
     "other sizes": (
         lambda a: sized(a, 1000),
-        "client 'tromso' has not as many rows as when the run began",
+        "client 'tromso' has not as many rows as it had before",
     ),
 }
 

@@ -12,12 +12,20 @@ from fedmgda.experiments import RunFolder, execute, open_run, settle, to_toml, v
 from fedmgda.flower.node._node import answer_as
 from fedmgda.flower.server import _claims
 from fedmgda.flower.server._roster import read_refusals
-from fedmgda.flower.server_app import Settings, serve
 from fedmgda.flower.wire._end import end_file
 from fedmgda.flower.wire._leaving import FIELDS
 from fedmgda.flower.wire._messages import Question, to_bytes
-from flower_grid import MemoryGrid, phases, with_arrays
-from hospitals import COLUMNS, LAB, PATIENT, PATIENTS_DOSE, SITES, hospital_spec, write_sites
+from flower_grid import MemoryGrid, grid_of, phases, run_spec as run, with_arrays
+from hospitals import (
+    COLUMNS,
+    LAB,
+    PATIENT,
+    PATIENTS_DOSE,
+    SITES,
+    hospital_spec,
+    split_by_town,
+    write_sites,
+)
 from runs import finished_run, results, small_spec
 
 REGRESSION = {"target": "days", "schema": {"columns": COLUMNS}}
@@ -41,19 +49,6 @@ def sites(tmp_path):
     return write_sites(tmp_path / "sites")
 
 
-def grid_of(folder, **more):
-    """Return a grid on which each file of a folder has a node."""
-    grid = MemoryGrid()
-    files = sorted(folder.glob("*.csv"), reverse=True)
-    grid.online = {100 + i: {"data": str(file)} | more for i, file in enumerate(files)}
-    return grid
-
-
-def run(path, grid, spec, num_nodes=3, roster=""):
-    settings = Settings(spec=to_toml(spec), out=path, num_nodes=num_nodes, roster=roster)
-    return serve(grid, "a run", settings)
-
-
 def sentence(path):
     return json.loads(end_file(path).read_text())["message"]
 
@@ -63,17 +58,6 @@ def pooled(folder, path, spec):
     settled = settle(replace(spec, data=replace(spec.data, path=str(folder))))
     for _ in execute(RunFolder.create(path, settled.spec)):
         pass
-
-
-def split_by_town(sites):
-    """Give every file towns of its own, so that no two nodes have the same client."""
-    for file in sites.glob("*.csv"):
-        text = file.read_text()
-        file.write_text(text.replace("east", f"{file.stem} e").replace("west", f"{file.stem} w"))
-    lines = [file.read_text().splitlines() for file in sorted(sites.glob("*.csv"))]
-    pool = sites.parent / "pool.csv"
-    pool.write_text("\n".join([lines[0][0], *(row for rows in lines for row in rows[1:])]) + "\n")
-    return pool
 
 
 def fields_of(answer):
@@ -196,6 +180,33 @@ def test_of_few_values_no_sum_is_told(tmp_path, sites):
     assert open_run(tmp_path / "other").encoder().columns[3].scale > 0
 
 
+def without_the_ill(sites, site, kept):
+    """Leave so many rows of a file that say yes."""
+    file = sites / f"{site}.csv"
+    head, *rows = file.read_text().splitlines()
+    ill = [row for row in rows if row.split(",")[7] == "yes"]
+    file.write_text("\n".join([head, *(row for row in rows if row not in ill[kept:])]) + "\n")
+
+
+def test_a_class_of_few_rows_is_learned_though_nobody_is_told_how_many(tmp_path, sites):
+    without_the_ill(sites, "oslo", 4)
+    spec = hospital_spec({"clients": {"class_weights": {"yes": 2.0}, "client_lr": "auto"}})
+    pooled(sites, tmp_path / "here", spec)
+    assert run(tmp_path / "grid", grid_of(sites), spec) == 0
+    here, there = open_run(tmp_path / "here"), open_run(tmp_path / "grid")
+    assert (tmp_path / "grid" / "rounds.jsonl").read_bytes() == (
+        tmp_path / "here" / "rounds.jsonl"
+    ).read_bytes()
+    assert here.target_sums is not None
+    assert there.target_sums is None
+    assert verify(tmp_path / "grid").verdict.startswith("verified")
+    balanced = hospital_spec({"clients": {"class_weights": "balanced"}})
+    assert run(tmp_path / "balanced", grid_of(sites), balanced) == SpecError.exit_code
+    assert "do not tell how many (min-rows); give numbers by" in sentence(tmp_path / "balanced")
+    trusting = grid_of(sites, **{"min-rows": 3})
+    assert run(tmp_path / "trusting", trusting, balanced) == 0
+
+
 def test_what_is_wrong_with_a_file_stays_at_its_node(tmp_path, sites, caplog):
     schema = {"columns": COLUMNS, "classes": ["no", "yes"], "unknown": "refuse"}
     with caplog.at_level(logging.ERROR, "flwr"):
@@ -209,10 +220,11 @@ def test_what_is_wrong_with_a_file_stays_at_its_node(tmp_path, sites, caplog):
 
 def test_an_error_of_a_client_is_told_by_its_kind_only(tmp_path, sites, caplog):
     spec = hospital_spec({"clients": {"loss": "quoting_loss:loss", "client_lr": 0.1}})
-    assert run(tmp_path / "early", grid_of(sites), spec) == SpecError.exit_code
+    code = {"allow-code": True}
+    assert run(tmp_path / "early", grid_of(sites, **code), spec) == SpecError.exit_code
     assert "it cannot carry out this spec" in sentence(tmp_path / "early")
     late = replace(spec, clients=replace(spec.clients, loss="quoting_loss:late_loss"))
-    assert run(tmp_path / "late", grid_of(sites), late) == FederationStalledError.exit_code
+    assert run(tmp_path / "late", grid_of(sites, **code), late) == FederationStalledError.exit_code
     reasons = {f.reason for row in open_run(tmp_path / "late").rounds for f in row.quarantined}
     assert reasons == {"its work raised ValueError"}
     assert PATIENT not in sentence(tmp_path / "early") + sentence(tmp_path / "late")
@@ -226,7 +238,7 @@ def test_an_error_of_a_client_is_told_by_its_kind_only(tmp_path, sites, caplog):
         ("sums", np.full((2, 5), np.nan), "sums holds what is no finite number"),
         ("sums", np.full((2, 5), -1.0), "sums are not those of at most 48 rows"),
         ("sums", np.full((2, 5), 1e6), "sums are not those of at most 48 rows"),
-        ("classes", np.array([1.0, 1.0]), "classes are not those of 48 rows"),
+        ("classes", np.array([48.0, 1.0]), "classes are not those of 48 rows"),
         ("classes", np.array([50.0, -2.0]), "classes are not those of 48 rows"),
     ],
 )
@@ -309,8 +321,8 @@ def test_a_key_answers_for_its_own_clients_only(tmp_path, sites):
 
 
 def test_a_node_without_a_file_among_those_with_one_is_named(tmp_path, sites):
-    grid = grid_of(sites)
-    grid.online[102] = {"partition-id": 2, "num-partitions": 3}
+    grid = grid_of(sites, trust=True)
+    grid.online[102] = {"partition-id": 2, "num-partitions": 3, "trust": True}
     spec = hospital_spec({"clients": {"client_lr": 0.1}}, path=str(sites))
     assert run(tmp_path / "run", grid, spec) == SpecError.exit_code
     assert "Node 100 has a file of its own and node 102 has none" in sentence(tmp_path / "run")
@@ -354,10 +366,14 @@ def test_the_schema_of_a_spec_with_a_path_is_for_simulations_too(tmp_path, sites
     assert results(tmp_path / "grid") == results(tmp_path / "here")
 
 
-def test_a_file_of_its_own_is_not_in_the_way_of_built_in_data(tmp_path, sites):
+def test_a_file_of_its_own_is_in_the_way_of_built_in_data_unless_the_node_trusts(tmp_path, sites):
     finished_run(tmp_path / "here")
-    grid = MemoryGrid()
-    for node in grid.online.values():
+    grid, refusing = MemoryGrid(), MemoryGrid()
+    for node in (*grid.online.values(), *refusing.online.values()):
         node["data"] = str(sites / "oslo.csv")
+    for node in refusing.online.values():
+        del node["trust"]
+    assert run(tmp_path / "grid", refusing, small_spec()) == SpecError.exit_code
+    assert "answers no spec without [data.schema]" in sentence(tmp_path / "grid")
     assert run(tmp_path / "grid", grid, small_spec()) == 0
     assert results(tmp_path / "grid") == results(tmp_path / "here")
