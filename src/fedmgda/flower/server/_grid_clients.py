@@ -10,21 +10,24 @@ import numpy as np
 from fedmgda._errors import FederationStalledError
 from fedmgda.experiments import to_toml
 from fedmgda.flower.server._foretold import Foretold, Shapes, scores
-from fedmgda.flower.server._gather import cohort_of, evaluation_of, predictions_of, read_rows
+from fedmgda.flower.server._gather import cohort_of, evaluation_of, read_rows
 from fedmgda.flower.server._greeting import Greeter
 from fedmgda.flower.server._hello import Hello, facts_of
 from fedmgda.flower.server._node_questions import NodeQuestions
+from fedmgda.flower.server._single_rows import Expected, predictions_of
+from fedmgda.flower.server._worth import gradient_worth, score_worth, sorted_out
 from fedmgda.flower.wire._messages import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.experiments import Spec
     from fedmgda.flower.server._grid_exchanges import GridExchanges
     from fedmgda.flower.server._node_files import NodeFiles
+    from fedmgda.flower.server._node_questions import Replies
     from fedmgda.flower.server._roster import Roster
-    from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation
+    from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation, Predictions
 
 __all__ = ["GridClients"]
 
@@ -93,7 +96,7 @@ class GridClients:
         self._facts = facts if files is None else files.facts(facts)
         self._initial = first.initial
         self._shapes = Shapes(self.num_params, self.num_buffers)
-        self._foretold = Foretold(self._shapes, self._facts.sizes)
+        self._foretold = Foretold(self._shapes, self._facts)
 
     @property
     def facts(self) -> ClientFacts:
@@ -161,15 +164,32 @@ class GridClients:
         header = {"split": split, "predictions": predictions, "also": also}
         replies = self._nodes.ask("evaluate", header, params, client_ids)
         rows, reasons = read_rows(replies.heard, replies.asked, scores(num_models))
+        worth = score_worth(self._facts, split, final=num_models is None)
+        rows, reasons = sorted_out(rows, reasons, worth)
         self._foretold.keep(also, params, client_ids, replies.heard, replies.asked)
         sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)
         found = evaluation_of(rows, reasons | replies.absent, client_ids, sizes, num_models)
-        if predictions:
-            single = predictions_of(replies.heard, replies.asked, client_ids)
-            if single is not None and self._files is not None:
-                single = self._files.numbered(single, self._facts.sizes[split])
-            found = replace(found, predictions=single)
-        return found
+        return (
+            replace(found, predictions=self._single(replies, rows, split)) if predictions else found
+        )
+
+    def _single(
+        self, replies: Replies, evaluated: Collection[int], split: Split
+    ) -> Predictions | None:
+        """Return the single rows that nodes told of; what is left out is written down."""
+        rows = None if self._facts.rows is None else self._facts.rows[split]
+        expected = Expected(
+            sizes=self._facts.sizes[split],
+            rows=rows,
+            numbered=self._files is not None,
+            num_classes=self._facts.num_classes,
+        )
+        everyone = range(self.num_clients)
+        found, left = predictions_of(replies.heard, replies.asked, everyone, evaluated, expected)
+        self._nodes.refuse(replies, left)
+        if found is None or self._files is None:
+            return found
+        return self._files.numbered(found, self._facts.sizes[split])
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort:
         """Return ∇f_i and f_i over each client's training split, in eval mode, as a cohort."""
@@ -179,6 +199,8 @@ class GridClients:
         columns = self._shapes.differentiated()
         replies = self._nodes.ask("gradients", {}, params, client_ids)
         rows, reasons = read_rows(replies.heard, replies.asked, columns)
+        rows, reasons = sorted_out(rows, reasons, gradient_worth)
+        self._nodes.refuse_clients(replies, reasons)
         return cohort_of(rows, reasons | replies.absent, client_ids, columns)
 
     def close(self) -> None:

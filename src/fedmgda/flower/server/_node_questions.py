@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from fedmgda.flower.server._roster import Roster
     from fedmgda.flower.wire._messages import Answer
 
-__all__ = ["NodeQuestions"]
+__all__ = ["NodeQuestions", "Replies"]
 
 
 @final
@@ -106,6 +106,18 @@ class NodeQuestions:
             for node, clients in asked.items()
         }
         return Replies(self._ask(questions), asked, absent)
+
+    def refuse(self, replies: Replies, reasons: Mapping[int, str]) -> None:
+        """Write down why the answers of nodes do not count, where no round tells of it."""
+        for node, why in reasons.items():
+            self._roster.doubt(node, replies.asked[node], why, self._round_num)
+
+    def refuse_clients(self, replies: Replies, reasons: Mapping[int, str]) -> None:
+        """Write down why what clients sent does not count, where no round tells of it."""
+        for node, clients in replies.asked.items():
+            for client in clients:
+                if client in reasons:
+                    self._roster.doubt(node, [client], reasons[client], self._round_num)
 
     def ask_initial(self) -> Answer:
         """Ask the node of client 0 for its hello, with the initial model.

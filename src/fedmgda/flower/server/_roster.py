@@ -187,6 +187,10 @@ class Roster:
         self._claims[node] = ()
         self._say(round_num, "refused", node, (), reason)
 
+    def doubt(self, node: int, clients: Sequence[int], reason: str, round_num: int) -> None:
+        """Take note of an answer for clients that does not count."""
+        self._say(round_num, "refused", node, clients, reason)
+
     def _settle(self, round_num: int) -> None:
         for node in self._claims:
             if node in self._online:

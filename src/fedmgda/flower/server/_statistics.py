@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, final, get_args
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["Introduction", "Totals", "add_totals", "check_something_to_learn", "read_curvatures"]
 
 _SPLITS = get_args(Split)
+_ROUNDING = 1e-9
+_STEEPEST = 1e12  # features are clipped: a million of them are far below
 
 
 @final
@@ -89,7 +92,7 @@ class Totals:
             target = _sums(_finite(answer.arrays, "target", (5,)), num_rows)
         else:
             classes = _finite(answer.arrays, "classes", (len(schema.class_names),))
-            if (classes < 0).any() or classes.sum() > num_rows:
+            if (classes < 0).any() or (classes % 1).any() or classes.sum() > num_rows:
                 raise WireError(f"classes are not those of {num_rows} rows")
         statistics = Statistics(
             num_rows=num_rows,
@@ -146,11 +149,11 @@ def read_curvatures(answer: Answer, client_ids: Sequence[int]) -> float:
         WireError: If a node did not send one for each.
     """
     ids = answer.arrays.get("client_ids")
-    if ids is None or sorted(ids.ravel().tolist()) != sorted(client_ids):
+    if ids is None or ids.dtype != np.int64 or sorted(ids.ravel().tolist()) != sorted(client_ids):
         raise WireError("curvatures are not those of its clients")
     bounds = _finite(answer.arrays, "curvatures", (len(client_ids),))
-    if (bounds <= 0).any():
-        raise WireError("curvatures has one that is not above 0")
+    if not ((bounds >= 1 / _STEEPEST) & (bounds <= _STEEPEST)).all():
+        raise WireError(f"curvatures has one that is not between 1 / {_STEEPEST:g} and that")
     return float(bounds.max())
 
 
@@ -166,7 +169,15 @@ def _finite(
 
 
 def _sums(row: NDArray[np.float64], num_rows: int) -> Sums:
+    """Read the sums of one column: such as some numbers can have, few or none of them missing."""
     count, head, tail, squares, rest = row.tolist()
-    if not 0 <= count <= num_rows or count != int(count) or squares < 0:
+    if not 0 <= count <= num_rows or count != int(count):
         raise WireError(f"sums are not those of at most {num_rows} rows")
+    if not count and row.any():
+        raise WireError("sums are those of no rows, and not 0")
+    if abs(tail) > math.ulp(head) or abs(rest) > math.ulp(squares):
+        raise WireError("what the rounding of sums left out is larger than that")
+    # No numbers have a mean square below the square of their mean, but for rounding.
+    if squares < 0 or squares * count < head * head * (1 - _ROUNDING):
+        raise WireError("sums of squares are smaller than those of any numbers with such sums")
     return Sums(count=int(count), total=(head, tail), squares=(squares, rest))
