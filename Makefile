@@ -51,6 +51,7 @@ bench: $(VENV)/.dev  ## measure beside the peers (half an hour), write benchmark
 		OMP_NUM_THREADS=1 PYTHONPATH=src $$solvers/bin/python benchmarks/bench_minnorm.py
 	$(BIN)/python benchmarks/bench_aggregation.py
 	$(BIN)/python benchmarks/bench_scaling.py
+	PYTHONPATH=tests $(BIN)/python benchmarks/bench_report.py
 	$(BIN)/python benchmarks/write_report.py
 
 bench-quick: $(VENV)/.dev  ## measure ours alone in less than a minute, write nothing

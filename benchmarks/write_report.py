@@ -113,6 +113,15 @@ _USERS = {
     "peak_mb": "peak memory, MB",
     "data_mb": "of it data, MB",
 }
+_REPORT = {
+    "what": "page of",
+    "build_s": "made in, s",
+    "build_cpu_s": "CPU s",
+    "size_mb": "size, MB",
+    "words_s": "words shown, s",
+    "first_chart_s": "first chart drawn, s",
+    "ready_s": "all drawn, s",
+}
 
 
 def _machine(results: Results) -> str:
@@ -122,7 +131,9 @@ def _machine(results: Results) -> str:
     for row in results["w1"]["engines"]:
         versions |= row.get("versions", {})
     listed = ", ".join(f"{name} {number}" for name, number in sorted(versions.items()))
-    load = max(record["machine"]["load_average_before"] for record in results.values())
+    load = max(
+        results[name]["machine"]["load_average_before"] for name in results if name != "report"
+    )
     return f"{facts['cpu']}, {facts['cores']} cores. {listed}. Load before the parts: up to {load}."
 
 
@@ -193,6 +204,15 @@ def _exponents(results: Results) -> str:
     return markdown_table(lines, {"curve": "curve", "exponent": "exponent"})
 
 
+def _report(record: Mapping[str, Any]) -> str:
+    facts = record["machine"]
+    return (
+        f"{markdown_table(record['rows'], _REPORT)}\n\n"
+        f"Medians of {record['repeats']}; Chromium {facts['packages']['chromium']}; load before: "
+        f"{facts['load_average_before']} on {facts['cores']} cores."
+    )
+
+
 PARTS: dict[str, Callable[[Results], str]] = {
     "goals": _goals,
     "machine": _machine,
@@ -208,12 +228,16 @@ PARTS: dict[str, Callable[[Results], str]] = {
     "limits": lambda r: markdown_table([r["scaling"]["limits"]], _LIMITS),
     "exponents": _exponents,
     "users": lambda r: markdown_table(r["scaling"]["users"], _USERS),
+    "report": lambda r: _report(r["report"]),
 }
 
 
 def read_results(folder: Path) -> Results:
     """Return the records by name."""
-    names = ("w1", "local", "protected", "minnorm", "crowds", "cones", "aggregation", "scaling")
+    names = (
+        "w1", "local", "protected", "minnorm", "crowds", "cones", "aggregation", "scaling",
+        "report",
+    )  # fmt: skip
     return {
         name: json.loads((folder / f"{name}.json").read_text(encoding="utf-8")) for name in names
     }

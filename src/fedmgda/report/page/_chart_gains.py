@@ -99,13 +99,14 @@ def gain_chart(table: Table, value: Value) -> Chart:
     known = any(cell == cell for cell in table.column("gain low"))  # noqa: PLR0124 (NaN)
     zero: Spec = {
         "mark": {"type": "rule", "strokeWidth": 1.5, "aria": False, "$ink": True},
-        "encoding": {"x": {"datum": 0}},
+        "encoding": {"x": {"datum": 0, "type": "quantitative", "axis": x["axis"]}},
     }
+    sure = ", with its 95 % interval" if known else " (no interval below ten test rows)"
     return Chart(
         name="gain",
         lanes=("user",),
         step=_step(users),
-        title="What each user gains, with its 95 % interval",
+        title=f"What each user gains{sure}",
         description="A dot for each user right of zero where it gains; a bar for its interval.",
         table="gains",
         choose="pair",
@@ -114,7 +115,8 @@ def gain_chart(table: Table, value: Value) -> Chart:
         spec={
             "width": "container",
             "layer": [
-                {**layer, "encoding": {
+                zero,
+                *({**layer, "encoding": {
                     "y": _by_gain(users), "color": _CALL,
                     "tooltip": _gain_tooltip(value), **layer["encoding"],
                 }}
@@ -124,7 +126,7 @@ def gain_chart(table: Table, value: Value) -> Chart:
                         "mark": {"type": "point", "filled": True, "size": 46, "opacity": 1},
                         "encoding": {"x": x},
                     },
-                )
-            ] + [zero],
+                )),
+            ],
         },
     )  # fmt: skip

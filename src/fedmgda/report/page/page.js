@@ -222,7 +222,10 @@
   function drawAll(names) {
     const wanted = names ? names.map((name) => charts.get(name)) : [...charts.values()];
     drawing = drawing.then(async () => {
-      for (const chart of wanted) await draw(chart);
+      for (const chart of wanted) {
+        await draw(chart);
+        await new Promise((done) => setTimeout(done));  // let the reader scroll meanwhile
+      }
       document.body.dataset.ready = "true";
     });
     return drawing;
