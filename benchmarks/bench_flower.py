@@ -133,7 +133,7 @@ def once_on_ray(kind: str, told: Path, rounds: int) -> None:
         from fedmgda.flower._simulation import simulate_on_ray  # noqa: PLC0415
 
         out = told.with_suffix("")
-        if code := simulate_on_ray(spec_of(rounds), out, NODES):
+        if code := simulate_on_ray(spec_of(rounds), out, NODES).code:
             raise SystemExit(code)
         told.write_text(json.dumps(of_rounds(out)))
         return

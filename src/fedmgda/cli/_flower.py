@@ -9,6 +9,7 @@ import typer
 
 from fedmgda._errors import SpecError
 from fedmgda.cli._console import err, escape, note, out, say
+from fedmgda.cli._flower_checks import check_own_files, check_where, count_nodes, is_finished
 from fedmgda.cli._flower_node import Nodes, keys, node, require_flower
 from fedmgda.cli._flower_schema import schema
 from fedmgda.cli._options import NoCode, Overrides, SpecPath  # noqa: TC001 (read at run time)
@@ -29,11 +30,15 @@ from fedmgda.experiments import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from fedmgda.flower.deployment._local import Order
+    from fedmgda.flower.wire._end import End
 
 __all__ = ["flower_app"]
 
 _REFUSALS = 3  # of nodes that are shown
+_SIGNAL = 128  # what the code of a run that a signal stopped is more than
 
 flower_app = typer.Typer(
     name="flower",
@@ -66,7 +71,15 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
         str | None,
         typer.Option("--superlink", metavar="NAME", help="A SuperLink of Flower's config.toml."),
     ] = None,
-    nodes: Nodes = 2,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            "--nodes",
+            "-n",
+            min=1,
+            help="How many nodes share the clients; one for each --data, else 2 if not given.",
+        ),
+    ] = None,
     folder: Out = None,
     config: Overrides = None,
     roster: Annotated[
@@ -87,34 +100,50 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Train as fedmgda run does, byte for byte, with Flower between server and clients."""
-    if (engine is None) == (superlink is None):
-        raise SpecError("Say where: --engine sim, --engine local-deployment, or --superlink NAME.")
-    nodes = len(data) if data else nodes
-    order = _order(spec_path, folder, config, nodes, roster, no_code=no_code)
-    if data and (engine != "local-deployment" or order.spec.data.schema is None):
-        raise SpecError(
-            "--data goes with --engine local-deployment and a spec that has a [data.schema]; "
-            "elsewhere the files are named where the nodes are started (fedmgda flower node)."
-        )
-    if engine == "sim":
-        from fedmgda.flower._simulation import simulate_on_ray  # noqa: PLC0415 (optional)
+    check_where(engine, superlink)
+    require_flower()
+    if superlink is not None:
+        from fedmgda.flower.deployment._connections import check_connection  # noqa: PLC0415
 
-        code = simulate_on_ray(order.spec, order.out, nodes)
-        _conclude(order.out, code, as_json=as_json)
+        check_connection(superlink)
+    num_nodes = count_nodes(nodes, data)
+    order = _order(spec_path, folder, config, num_nodes, roster, no_code=no_code)
+    check_own_files(order.spec, engine, data)
+    if superlink is None and is_finished(order.out, order.spec):
+        open_run(order.out).check()
+        say(err, f"{escape(str(order.out))} is finished; this is its summary.")
+        _conclude(order.out, as_json=as_json)
         return
-    from fedmgda.flower.deployment._local import run_locally, run_on_superlink  # noqa: PLC0415 (optional)
 
     def news(text: str) -> None:
         if not as_json:
             say(err, escape(text))
 
-    if superlink is None:
-        end = run_locally(order, news, data or ())
-    else:
-        end = run_on_superlink(order, superlink, news)
-    if end.code:
+    end = _carry_out(order, engine, superlink, news, data or ())
+    if end.code > _SIGNAL:
+        say(err, f"{escape(end.sentence)} Nothing is lost: the same command goes on from here.")
+    elif end.code:
         say(err, f"[bold red]Error:[/] {escape(end.sentence)}")
-    _conclude(order.out, end.code, as_json=as_json)
+    if end.code:
+        raise typer.Exit(end.code)
+    _conclude(order.out, as_json=as_json)
+
+
+def _carry_out(
+    order: Order,
+    engine: str | None,
+    superlink: str | None,
+    news: Callable[[str], None],
+    data: Sequence[Path],
+) -> End:
+    from fedmgda.flower._simulation import simulate_on_ray  # noqa: PLC0415 (optional packages)
+    from fedmgda.flower.deployment._local import run_locally, run_on_superlink  # noqa: PLC0415
+
+    if superlink is not None:
+        return run_on_superlink(order, superlink, news)
+    if engine == "sim":
+        return simulate_on_ray(order.spec, order.out, order.num_nodes)
+    return run_locally(order, news, data)
 
 
 @flower_app.command()
@@ -165,9 +194,7 @@ def _order(
     return Order(spec=spec, out=path, num_nodes=nodes, roster=permitted)
 
 
-def _conclude(folder: Path, code: int, *, as_json: bool) -> None:
-    if code:
-        raise typer.Exit(code)
+def _conclude(folder: Path, *, as_json: bool) -> None:
     if not holds_run(folder):
         say(out, f"Finished; the run folder is {escape(str(folder))} on the SuperLink's machine.")
         return

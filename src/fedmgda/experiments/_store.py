@@ -105,6 +105,14 @@ class RunFolder:
             raise StoreError(f"{error} Choose another place with --out.") from error
         return folder
 
+    def check_free_for(self, spec: Spec) -> None:
+        """Refuse what `create` would refuse for a settled spec; nothing is written.
+
+        Raises:
+            StoreError: If the folder holds something else.
+        """
+        self._is_ready(spec)
+
     @classmethod
     def open(cls, path: Path) -> RunFolder:
         """Take up a folder that exists."""

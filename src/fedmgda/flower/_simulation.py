@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, final
 from fedmgda._errors import FedmgdaError, MissingDependencyError
 from fedmgda.experiments import Interrupted, to_toml
 from fedmgda.flower.deployment._environment import keep_quiet
+from fedmgda.flower.wire._end import End, read_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +31,7 @@ _ATTEMPTS = 3
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
+def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> End:
     """Carry out a resolved spec on Ray; the clients are dealt among so many nodes.
 
     There are as many actors as cores, at most one for each node; each loads torch and the data.
@@ -41,8 +42,8 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
         num_nodes: How many nodes.
 
     Returns:
-        The exit code: 0 for a finished run, 128 plus the signal if one stopped it; then the same
-        call goes on from where it stood.
+        How it ended: code 0 for a finished run, 128 plus the signal if one stopped it; then the
+        same call goes on from where it stood.
     """
     keep_quiet()
     try:
@@ -57,13 +58,15 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
     from fedmgda.flower.server_app import Settings, serve  # noqa: PLC0415
 
     settings = Settings(spec=to_toml(spec), out=out.absolute(), num_nodes=num_nodes)
-    codes: list[int] = []
+    began = False
     server_app = ServerApp()
     with _told_to_stop() as stop:
 
         @server_app.main()
         def main(grid: Grid, context: Context) -> None:
-            codes.append(serve(grid, str(context.run_id), settings, stop.look_up))
+            nonlocal began
+            began = True
+            serve(grid, str(context.run_id), settings, stop.look_up)
 
         actors = min(num_nodes, os.cpu_count() or 1)
         _start_ray(ray, actors)
@@ -75,7 +78,8 @@ def simulate_on_ray(spec: Spec, out: Path, num_nodes: int) -> int:
                 num_supernodes=num_nodes,
                 backend_config={"client_resources": {"num_cpus": 1, "num_gpus": 0.0}},
             )
-    return codes[0] if codes else FedmgdaError.exit_code
+    end = read_end(settings.out) if began else None
+    return end or End(FedmgdaError.exit_code, "Flower's simulation ended before the run began.")
 
 
 def _start_ray(ray: ModuleType, actors: int) -> None:

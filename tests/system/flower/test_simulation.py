@@ -26,7 +26,7 @@ from pathlib import Path
 from fedmgda.experiments import Spec, parse, parse_toml
 from fedmgda.flower._simulation import simulate_on_ray
 spec = parse(Spec, parse_toml(Path(sys.argv[1]).read_bytes(), Path("spec")))
-sys.exit(simulate_on_ray(spec, Path(sys.argv[2]), 3))
+sys.exit(simulate_on_ray(spec, Path(sys.argv[2]), 3).code)
 """
 
 

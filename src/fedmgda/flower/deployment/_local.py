@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from fedmgda._files import make_folder
-from fedmgda.experiments import interruptible, to_toml
+from fedmgda.experiments import Interrupted, interruptible, to_toml
 from fedmgda.flower.deployment._deployment import CONNECTION, Deployment
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._export import CLIENT_APP, export_app
@@ -95,6 +95,11 @@ def run_on(deployment: Deployment, order: Order, news: Callable[[str], None]) ->
     submission = Submission(app, CONNECTION, deployment.environment)
     try:
         return submission.follow(news, look)
+    except Interrupted:
+        end = read_end(order.out)
+        if end is None or end.code:
+            raise
+        return end  # it was finished already
     finally:
         submission.close()
 
@@ -104,7 +109,7 @@ def run_on_superlink(order: Order, connection: str, news: Callable[[str], None])
 
     Args:
         order: What to run.
-        connection: The SuperLink's name in the user's Flower configuration.
+        connection: The SuperLink's name in the user's Flower configuration, as was checked.
         news: Told what the run says of itself.
 
     Raises:
@@ -116,8 +121,10 @@ def run_on_superlink(order: Order, connection: str, news: Callable[[str], None])
         submission = Submission(app, connection, quiet_environment())
         try:
             return submission.follow(news)
-        except BaseException:
-            submission.stop()
+        except BaseException as error:
+            end = submission.stop()
+            if isinstance(error, Interrupted) and end is not None and not end.code:
+                return end  # it was finished before it could be stopped
             raise
         finally:
             submission.close()

@@ -28,6 +28,7 @@ __all__ = ["FlowerError", "Submission", "flwr_json"]
 _STARTED = re.compile(r"[Ss]tarted run (\d+)")
 _NEWS = re.compile(r"fedmgda: (.*)")
 _ENDED = re.compile(r"exit (\d+): (.*)")
+_FINISHED = "already finished"  # what a run says to whoever wants to stop it too late
 _LOOK = 0.5  # seconds between two looks at what else may have ended
 _STOPS = 20.0  # seconds for a run to end that was asked to
 _KEPT = 12  # lines, for the sentence where there is no other
@@ -119,19 +120,30 @@ class Submission:
                 if (end := look()) is not None:
                     return end
 
-    def stop(self) -> None:
-        """Ask the SuperLink to end the run, and wait a moment for it to be saved."""
+    def stop(self) -> End | None:
+        """Ask the SuperLink to end the run, and wait a moment for it to be saved.
+
+        Returns:
+            How it ended; None if it did not say so.
+        """
         if self._run_id is None:
-            return
-        flwr_json(self._environment, "stop", self._run_id, self._connection, seconds=_STOPS)
+            return None
+        try:
+            flwr_json(self._environment, "stop", self._run_id, self._connection, seconds=_STOPS)
+        except FlowerError as error:
+            if _FINISHED not in str(error):
+                raise
         until = time.monotonic() + _STOPS
         while time.monotonic() < until:
             try:
                 line = self._lines.get(timeout=_LOOK)
             except queue.Empty:
                 continue
-            if line is None or self._take(line, lambda _: None) is not None:
-                return
+            if line is None:
+                return None
+            if (end := self._take(line, lambda _: None)) is not None:
+                return end
+        return None
 
     def close(self) -> None:
         """Follow no longer; the run itself goes on."""

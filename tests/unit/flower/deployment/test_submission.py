@@ -89,3 +89,22 @@ def test_an_end_beside_the_run_folder_is_read_and_nothing_else(tmp_path):
     end_file(out).write_text("[]")
     with pytest.raises(StoreError, match="does not say how the run ended"):
         read_end(out)
+
+
+def test_a_run_that_ends_as_it_is_stopped_has_ended_as_it_says(flwr, tmp_path):
+    late = "print('Run is already finished.', file=sys.stderr); sys.exit(1)"
+    ends = "time.sleep(2); print('fedmgda: exit 0: Fine.', flush=True)"
+    code = f"if sys.argv[1] == 'stop':\n    {late}\n{STARTED}\n{ends}"
+    submission = Submission(tmp_path, "there", flwr(code))
+    try:
+        started = iter([None, KeyboardInterrupt()])
+        with pytest.raises(KeyboardInterrupt):
+            submission.follow(print, lambda: raised(next(started)))
+        assert submission.stop() == End(0, "Fine.")
+    finally:
+        submission.close()
+
+
+def raised(error):
+    if error is not None:
+        raise error
