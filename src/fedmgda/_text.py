@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_PLUS = re.compile(r"[ _-]?plus$", re.IGNORECASE)
 _UNSHOWN = frozenset({"Cc", "Cs", "Zl", "Zp"})  # controls, halves of characters, line breaks
 _UNSEEN = _UNSHOWN | {"Cf"}  # what turns the direction of writing, or cannot be seen
 _KEPT = frozenset("\n\t\u200c\u200d")  # lines, and joiners, without which some scripts are misspelt
@@ -49,8 +50,14 @@ def nearest_names(
 
     >>> nearest_names("cifar", ["adult", "cifar10", "mnist"])
     ['cifar10']
+    >>> nearest_names("fedmgda_plus", ["fedmgda", "fedmgda+"])
+    ['fedmgda+']
     """
-    return difflib.get_close_matches(word, list(names), n=count, cutoff=cutoff)
+    known = list(names)
+    signed = _PLUS.sub("+", word)
+    return difflib.get_close_matches(
+        signed if signed in known else word, known, n=count, cutoff=cutoff
+    )
 
 
 def did_you_mean(near: Sequence[str], otherwise: str, *, shown: Callable[[str], str] = repr) -> str:

@@ -94,9 +94,13 @@ EXIT_CODES: Mapping[int, ExitCode] = {
         ),
         _of(
             FederationStalledError,
-            "too many rounds in a row (`engine.max_failed_rounds`) had no usable update",
-            "every client sends NaN because `client_lr` is far too large",
-            "read the reasons in `rounds.jsonl`, correct the cause, and start again",
+            "too many rounds in a row (`engine.max_failed_rounds`) had no usable update; on "
+            "Flower, too few nodes joined within `engine.client_timeout`, or a SuperLink did not "
+            "take a node",
+            "every client sends NaN because `client_lr` is far too large; on Flower, a node that "
+            "was not started, or whose key nobody registered",
+            "read the reasons in `rounds.jsonl`, correct the cause, and start again; on Flower, "
+            "look at the nodes that the sentence does not name",
         ),
         _of(
             MissingDependencyError,

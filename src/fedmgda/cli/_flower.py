@@ -112,21 +112,25 @@ def run(  # noqa: PLR0913, PLR0917 (one for each option)
     if superlink is None and is_finished(order.out, order.spec):
         open_run(order.out).check()
         say(err, f"{escape(str(order.out))} is finished; this is its summary.")
-        _conclude(order.out, as_json=as_json)
-        return
+    else:
+        end = _carry_out(
+            order,
+            engine,
+            superlink,
+            lambda text: None if as_json else say(err, escape(text)),
+            data or (),
+        )
+        _leave_unless_finished(end)
+    _conclude(order.out, here=superlink is None, as_json=as_json)
 
-    def news(text: str) -> None:
-        if not as_json:
-            say(err, escape(text))
 
-    end = _carry_out(order, engine, superlink, news, data or ())
+def _leave_unless_finished(end: End) -> None:
     if end.code > _SIGNAL:
         say(err, f"{escape(end.sentence)} Nothing is lost: the same command goes on from here.")
     elif end.code:
         say(err, f"[bold red]Error:[/] {escape(end.sentence)}")
     if end.code:
         raise typer.Exit(end.code)
-    _conclude(order.out, as_json=as_json)
 
 
 def _carry_out(
@@ -194,7 +198,11 @@ def _order(
     return Order(spec=spec, out=path, num_nodes=nodes, roster=permitted)
 
 
-def _conclude(folder: Path, *, as_json: bool) -> None:
+def _conclude(folder: Path, *, here: bool, as_json: bool) -> None:
+    from fedmgda.flower.wire._end import end_file  # noqa: PLC0415 (optional packages)
+
+    if here:
+        end_file(folder).unlink(missing_ok=True)  # the folder itself says that it is finished
     if not holds_run(folder):
         say(out, f"Finished; the run folder is {escape(str(folder))} on the SuperLink's machine.")
         return

@@ -21,6 +21,7 @@ from fedmgda.experiments import (
     propose_schema,
     read_toml,
     resolve,
+    unlisted_notes,
 )
 
 __all__ = ["schema"]
@@ -78,7 +79,9 @@ def schema(  # noqa: PLR0913, PLR0917 (one for each option of the command)
 
 
 def _check(file: Path, place: Path) -> None:
-    part = local_part(resolve(parse(Spec, read_toml(place))), file)
+    spec = resolve(parse(Spec, read_toml(place)))
+    note(unlisted_notes(spec, file))
+    part = local_part(spec, file)
     note(part.table.notes)
     train, validation, test = part.sizes.sum(axis=0).tolist()
     _print_facts(

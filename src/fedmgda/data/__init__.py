@@ -65,7 +65,7 @@ from fedmgda.data.own._statistics import (
 from fedmgda.data.own._sums import Sums, sums_of
 from fedmgda.data.own._table import LearningTask, TableSettings, load_table, make_table
 from fedmgda.data.own._table_notes import rare_notes
-from fedmgda.data.own._values import Column, texts_of
+from fedmgda.data.own._values import Column, missing_rows, texts_of
 from fedmgda.data.sources._cache import cache_root
 from fedmgda.data.sources._origin import Origin, Step
 from fedmgda.data.sources._verify import FileCheck, Verification
@@ -147,6 +147,7 @@ __all__ = [
     "loss_curvatures",
     "make_encoder",
     "make_table",
+    "missing_rows",
     "natural_partition",
     "part_of",
     "quadratic_federation",

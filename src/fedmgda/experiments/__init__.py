@@ -66,6 +66,7 @@ from fedmgda.experiments._toml import (
 )
 from fedmgda.experiments._train import History, Training, rule_table, train
 from fedmgda.experiments._trained_model import Scores, TrainedModel
+from fedmgda.experiments._unlisted import unlisted_notes
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._verify import verify
 from fedmgda.experiments._worst import ClientLine, worst_clients
@@ -164,6 +165,7 @@ __all__ = [
     "to_toml",
     "toml_value",
     "train",
+    "unlisted_notes",
     "verify",
     "with_client_ids",
     "with_overrides",

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fedmgda.data import Column, RawTable
     from fedmgda.experiments._spec import Spec
 
-__all__ = ["FEWEST_ROWS", "local_part", "propose_schema"]
+__all__ = ["FEWEST_ROWS", "column_table", "local_part", "propose_schema"]
 
 FEWEST_ROWS = 10
 """Of fewer rows a sum, or that there is such a category, can tell of a person."""
@@ -171,12 +171,13 @@ def _text(
         lines.append(f"classes = {toml_value(list(table.class_names))}")
     lines.append('unknown = "missing"  # or "refuse": a category that is not listed')
     lines.append("columns = [")
-    lines += [f"    {toml_value(_column_table(column))}," for column in columns]
+    lines += [f"    {toml_value(column_table(column))}," for column in columns]
     lines += ["]", "", "[rule]", 'name = "fedmgda+"']
     return "\n".join(lines) + "\n"
 
 
-def _column_table(column: GivenColumn) -> dict[str, Any]:
+def column_table(column: GivenColumn) -> dict[str, Any]:
+    """Return a column as a spec writes it."""
     table: dict[str, Any] = {"name": column.name, "kind": column.kind}
     return table if column.categories is None else table | {"categories": list(column.categories)}
 

@@ -91,6 +91,28 @@ def test_another_file_is_checked_and_nothing_is_written(oslo, tmp_path, monkeypa
     assert "None of the 1 clients has the 10 rows" in " ".join(capsys.readouterr().err.split())
 
 
+def test_what_the_spec_does_not_list_is_named_with_the_line_that_lists_it(
+    oslo, tmp_path, monkeypatch, capsys
+):
+    place = tmp_path / "spec.toml"
+    assert fedmgda(monkeypatch, oslo, "--target", "ill", "--out", place) == 0
+    bergen = hospital(tmp_path / "bergen.csv", wards="BD", rows=40, rare=["E", ""])
+    capsys.readouterr()
+    assert fedmgda(monkeypatch, bergen, "--check", place) == 0
+    said = " ".join(capsys.readouterr().err.split())
+    assert "the spec does not list: 'D' (19), 'E' (1); 1 value of it is missing" in said
+    line = '{ name = "ward", kind = "category", categories = ["A", "B", "C", "D", "E"] },'
+    assert line in said
+    old = next(row for row in place.read_text().splitlines() if '"ward"' in row)
+    refusing = place.read_text().replace('"missing"', '"refuse"')
+    place.write_text(refusing)
+    assert fedmgda(monkeypatch, bergen, "--check", place) == DataError.exit_code
+    assert line in " ".join(capsys.readouterr().err.split())
+    place.write_text(refusing.replace(old, line))
+    assert fedmgda(monkeypatch, bergen, "--check", place) == 0
+    assert "does not list" not in capsys.readouterr().err
+
+
 def test_a_spec_that_exists_stays_as_it_is(oslo, tmp_path, monkeypatch):
     place = tmp_path / "spec.toml"
     place.write_text("")

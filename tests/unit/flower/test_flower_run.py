@@ -5,6 +5,7 @@ import pytest
 from fedmgda.cli import _flower
 from fedmgda.cli._app import run_app
 from fedmgda.experiments import open_run
+from fedmgda.flower.wire._end import End, end_file, write_end
 from tables import write_rows
 
 DIGITS = """
@@ -88,9 +89,24 @@ def test_a_folder_with_another_run_is_refused_as_without_flower(flower, digits, 
 
 def test_a_finished_run_is_shown_and_nothing_is_started(flower, digits, tmp_path):
     assert flower("run", digits, "--out", "a")[0] == 0
+    write_end(tmp_path / "a", End(6, "Of an attempt before."))
     code, said = flower("flower", "run", digits, "--out", "a", "--engine", "local-deployment")
     assert (code, "is finished; this is its summary" in said) == (0, True)
     assert open_run(tmp_path / "a").finished
+    assert not end_file(tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        (End(6, "Too few."), "Error: Too few."),
+        (End(130, "Stopped by SIGINT."), "Stopped by SIGINT. Nothing is lost"),
+    ],
+)
+def test_an_end_is_said_in_the_same_way_by_every_engine(flower, digits, monkeypatch, end, said):
+    monkeypatch.setattr(_flower, "_carry_out", lambda *_: end)
+    code, told = flower("flower", "run", digits, "--engine", "sim")
+    assert (code, told.startswith(said)) == (end.code, True)
 
 
 def test_a_superlink_that_nobody_named_is_refused(flower, digits, tmp_path):
