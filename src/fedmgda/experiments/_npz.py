@@ -60,15 +60,21 @@ def npy_array(content: bytes, name: str) -> NDArray[Any]:
         name: What it is called, for the message.
 
     Raises:
-        ValueError: If it holds objects, or not as many bytes as its header says.
+        ValueError: If it is anything else, holds objects, or not as many bytes as its header says.
     """
+    try:  # numpy evaluates the header, which may raise anything
+        return _read_npy(content)
+    except Exception as error:
+        raise ValueError(f"{name!r:.60} is no array ({type(error).__name__}: {error})") from error
+
+
+def _read_npy(content: bytes) -> NDArray[Any]:
     file = io.BytesIO(content)
-    try:
-        shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"{name} is no array ({error})") from error
+    shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
     start = file.tell()
-    if dtype.hasobject or dtype.itemsize * math.prod(shape) != len(content) - start:
-        raise ValueError(f"{name} does not hold what its header says")
+    if min(shape, default=0) < 0 or dtype.hasobject:
+        raise ValueError("its header says what no array of numbers has")
+    if dtype.itemsize * math.prod(shape) != len(content) - start:
+        raise ValueError("it does not hold what its header says")
     flat = np.frombuffer(content, dtype, offset=start)
     return flat.reshape(shape, order="F" if fortran else "C")

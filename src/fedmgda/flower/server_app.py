@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from flwr.serverapp import ServerApp
 
-from fedmgda._errors import FedmgdaError, SpecError
+from fedmgda._errors import FedmgdaError, SpecError, StoreError
 from fedmgda._files import make_folder, remove_file
 from fedmgda.experiments import (
-    NODES,
     Interrupted,
     RunFolder,
     Spec,
@@ -34,6 +33,7 @@ from fedmgda.experiments import (
 )
 from fedmgda.flower.server._grid_clients import GridClients
 from fedmgda.flower.server._grid_exchanges import GridExchanges
+from fedmgda.flower.server._node_log import NodeLog
 from fedmgda.flower.server._roster import Roster, permissions
 from fedmgda.flower.server._survey import survey
 from fedmgda.flower.wire._end import End, end_file, write_end
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments import Progress
     from fedmgda.flower.server._grid_exchanges import Grid
-    from fedmgda.flower.server._roster import NodeEvent
 
 __all__ = ["Settings", "app", "serve"]
 
@@ -163,8 +162,16 @@ def serve(
         raise
     finally:
         _LOG.info("fedmgda: exit %d: %s", code, said)
-        write_end(settings.out, End(code, said))
+        _leave(settings.out, End(code, said))
     return code
+
+
+def _leave(out: Path, end: End) -> None:
+    """Write down how a run ended; where that cannot be, its exit code is what it is."""
+    try:
+        write_end(out, end)
+    except StoreError as error:
+        _LOG.error("fedmgda: %s", error)
 
 
 def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
@@ -177,12 +184,13 @@ def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], N
     if files is not None:
         spec = files.spec
     folder = RunFolder.create(settings.out, spec)
-    roster = Roster(permitted, lambda event: _write_down(folder.path / NODES, event))
-    for event in () if files is None else files.events:
-        _write_down(folder.path / NODES, event)
-    clients = GridClients(exchanges, roster, spec, settings.num_nodes, files)
-    for progress in execute(folder, clients):
-        _tell(progress)
+    with NodeLog(folder.path) as log:
+        for event in () if files is None else files.events:
+            log.write(event)
+        roster = Roster(permitted, log.write)
+        clients = GridClients(exchanges, roster, spec, settings.num_nodes, files)
+        for progress in execute(folder, clients):
+            _tell(progress)
 
 
 def _is_finished(out: Path, spec: Spec) -> bool:
@@ -197,10 +205,3 @@ def _tell(progress: Progress) -> None:
     _LOG.info("fedmgda: %s %d of %d", progress.unit, progress.round_num, progress.rounds)
     for note in progress.notes:
         _LOG.info("fedmgda: %s", note)
-
-
-def _write_down(path: Path, event: NodeEvent) -> None:
-    with path.open("a", encoding="utf-8") as file:
-        file.write(event.line())
-    if event.event == "refused":
-        _LOG.warning("fedmgda: %s", event.sentence())

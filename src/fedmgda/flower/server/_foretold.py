@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, cast, final
 
 import numpy as np
 
 from fedmgda.flower.server._gather import cohort_of, evaluation_of, read_rows
+from fedmgda.flower.server._worth import gradient_worth, score_worth, sorted_out
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices, Matrix, Split, Vector
+    from fedmgda._types import Matrix, Split, Vector
     from fedmgda.flower.server._gather import Asked, Columns
     from fedmgda.flower.server._grid_exchanges import Heard
-    from fedmgda.values import Cohort, Evaluation
+    from fedmgda.flower.server._worth import Worth
+    from fedmgda.values import ClientFacts, Cohort, Evaluation
 
 __all__ = ["Foretold", "Shapes", "scores"]
 
@@ -57,8 +59,8 @@ def scores(num_models: int | None) -> Columns:
 class Foretold:
     """What came along with other answers: evaluations by their split, and "gradients"."""
 
-    def __init__(self, shapes: Shapes, sizes: Mapping[Split, Indices]) -> None:
-        self._shapes, self._sizes = shapes, sizes
+    def __init__(self, shapes: Shapes, facts: ClientFacts) -> None:
+        self._shapes, self._facts = shapes, facts
         self._known: dict[str, _Told] = {}
 
     def clear(self) -> None:
@@ -73,7 +75,7 @@ class Foretold:
         heard: Heard,
         asked: Asked,
     ) -> None:
-        """Keep what came along, where it came from everybody.
+        """Keep what came along, where it came from everybody and can be; or it is asked again.
 
         Args:
             names: What was asked for: splits, and "gradients".
@@ -82,10 +84,15 @@ class Foretold:
             heard: What their nodes answered.
             asked: What their nodes were asked.
         """
+        worth: Worth
         for name in names:
-            gradients = name == "gradients"
-            columns = self._shapes.differentiated() if gradients else scores(None)
-            rows, _ = read_rows(heard, asked, columns, f"also.{name}.")
+            columns: Columns = scores(None)
+            if name == "gradients":
+                columns, worth = self._shapes.differentiated(), gradient_worth
+            else:
+                worth = score_worth(self._facts, cast("Split", name))
+            rows, reasons = read_rows(heard, asked, columns, f"also.{name}.")
+            rows, _ = sorted_out(rows, reasons, worth)
             if rows.keys() >= set(client_ids):
                 self._known[name] = _Told(params.copy(), rows)
 
@@ -96,7 +103,7 @@ class Foretold:
         rows = self._rows(split, params, client_ids)
         if rows is None:
             return None
-        sizes = self._sizes[split][list(client_ids)].astype(np.float64)
+        sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)
         return evaluation_of(rows, {}, client_ids, sizes, None)
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort | None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from fedmgda._text import one_line
 from fedmgda.flower.wire._messages import Answer, WireError
-from fedmgda.values import Cohort, DenseUpdates, Evaluation, Failure, Predictions
+from fedmgda.values import Cohort, DenseUpdates, Evaluation, Failure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from fedmgda._types import Vector
 
-__all__ = ["Asked", "Columns", "cohort_of", "evaluation_of", "predictions_of", "read_rows"]
+__all__ = ["Asked", "Columns", "cohort_of", "evaluation_of", "read_rows"]
 
 Asked: TypeAlias = "Mapping[int, Sequence[int]]"
 """For each node the clients it was asked about."""
@@ -111,29 +111,6 @@ def evaluation_of(
             if i not in rows
         ),
     )
-
-
-def predictions_of(
-    heard: Mapping[int, Answer | str], asked: Asked, client_ids: Sequence[int]
-) -> Predictions | None:
-    """Return single examples, client behind client; None where a node told of none."""
-    told = [answer.arrays for answer in heard.values() if isinstance(answer, Answer)]
-    names = ("rows", "clients", "targets", "outputs")
-    if not told or any(f"predictions.{name}" not in arrays for arrays in told for name in names):
-        return None
-    try:
-        parts = {name: np.concatenate([a[f"predictions.{name}"] for a in told]) for name in names}
-    except ValueError:
-        return None
-    clients = parts["clients"]
-    place = {client: order for order, client in enumerate(client_ids)}
-    known = {client for group in asked.values() for client in group}
-    if clients.ndim != 1 or any(len(part) != len(clients) for part in parts.values()):
-        return None
-    if not set(clients.tolist()) <= known & place.keys():
-        return None
-    order = np.argsort([place[client] for client in clients.tolist()], kind="stable")
-    return Predictions(**{name: part[order] for name, part in parts.items()})
 
 
 def _stacked(rows: Sequence[NDArray[Any]], shape: tuple[int, ...], kind: type) -> NDArray[Any]:

@@ -55,9 +55,11 @@ class Greeter:
         self._exchanges, self._roster, self._header = exchanges, roster, header
         self._files = files
         self.hellos: dict[int, Hello] = {}
+        self._names: dict[int, str] = {}  # of clients, as the first that held them said
+        self._ids: dict[str, int] = {}
         self._greeting: _Greeting | None = None
 
-    def meet_all(self, num_nodes: int, seconds: float) -> list[Hello]:
+    def meet_all(self, num_nodes: int, seconds: float) -> dict[int, Hello]:
         """Wait for nodes until every client has one.
 
         Args:
@@ -75,9 +77,8 @@ class Greeter:
             self._take(self._greet(new, 0), 0, strict=True)
             missing = self._without_node()
             if not missing and len(self._roster.known) >= num_nodes:
-                return [
-                    self.hellos[node] for node in sorted(self._roster.known & self.hellos.keys())
-                ]
+                known = sorted(self._roster.known & self.hellos.keys())
+                return {node: self.hellos[node] for node in known}
             # Who connected while others were loading torch is still to be heard.
             if time.monotonic() >= ends and not set(new) - greeted:
                 raise self._too_few(num_nodes, missing, seconds)
@@ -126,14 +127,20 @@ class Greeter:
                 continue
             self.hellos[node] = hello
             self._roster.claim(node, hello.client_ids, hello.client_names, round_num)
+            mine = [(i, name) for i, name in hello.named if self._roster.holder(i) == node]
+            self._names |= mine
+            self._ids |= ((name, client) for client, name in mine)
 
     def _read(self, node: int, answer: Answer | str, *, strict: bool) -> Hello:
         hello = Hello.of(checked(node, answer, strict=strict))
-        if self._files is not None and not self._files.is_of(hello):
-            raise WireError("it is not of the federation that the server knows")
+        if self._files is not None:
+            self._files.check(node, hello)
         first = next(iter(self.hellos.values()), hello)
         if hello.digest != first.digest:
             raise WireError("its data or its model is not that of the other nodes")
+        for client, name in hello.named:
+            if self._names.get(client, name) != name or self._ids.get(name, client) != client:
+                raise WireError(f"client {client} is not {name!r}, as its node says")
         return hello
 
     def _without_node(self) -> Sequence[int]:

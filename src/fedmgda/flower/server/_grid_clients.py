@@ -10,21 +10,24 @@ import numpy as np
 from fedmgda._errors import FederationStalledError
 from fedmgda.experiments import to_toml
 from fedmgda.flower.server._foretold import Foretold, Shapes, scores
-from fedmgda.flower.server._gather import cohort_of, evaluation_of, predictions_of, read_rows
+from fedmgda.flower.server._gather import cohort_of, evaluation_of, read_rows
 from fedmgda.flower.server._greeting import Greeter
 from fedmgda.flower.server._hello import Hello, facts_of
 from fedmgda.flower.server._node_questions import NodeQuestions
-from fedmgda.flower.wire._messages import Answer
+from fedmgda.flower.server._single_rows import Expected, predictions_of
+from fedmgda.flower.server._worth import gradient_worth, score_worth, sorted_out
+from fedmgda.flower.wire._messages import WireError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.experiments import Spec
     from fedmgda.flower.server._grid_exchanges import GridExchanges
     from fedmgda.flower.server._node_files import NodeFiles
+    from fedmgda.flower.server._node_questions import Replies
     from fedmgda.flower.server._roster import Roster
-    from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation
+    from fedmgda.values import ClientFacts, Clients, Cohort, Evaluation, Predictions
 
 __all__ = ["GridClients"]
 
@@ -77,20 +80,23 @@ class GridClients:
         header["deadline"] = deadline
         self._greeter = Greeter(exchanges, roster, header, files)
         hellos = self._greeter.meet_all(num_nodes, deadline)
-        first = hellos[0]
+        holders = roster.holders
+        first = hellos[holders[0]]
         self.num_clients = first.num_clients
         self.num_params, self.num_buffers = first.num_params, first.num_buffers
-        self.client_names = _names(hellos)
+        self.client_names = _names(hellos, holders)
         # Who cannot use the kernels, or finds them slower, decides for all.
-        self.path = "torch" if any(hello.path == "torch" for hello in hellos) else "compiled"
+        torch = any(hellos[node].path == "torch" for node in holders.values())
+        self.path = "torch" if torch else "compiled"
         header["path"] = self.path
         self._nodes = NodeQuestions(exchanges, roster, header, files)
         size = self.num_params + self.num_buffers
         self.models_at_once = max(1, _ENTRIES_AT_ONCE // max(1, size))
-        self._facts = facts_of(hellos) if files is None else files.facts(facts_of(hellos))
-        self._initial = next((h.initial for h in hellos if h.initial is not None), None)
+        facts = facts_of(hellos, holders)
+        self._facts = facts if files is None else files.facts(facts)
+        self._initial = first.initial
         self._shapes = Shapes(self.num_params, self.num_buffers)
-        self._foretold = Foretold(self._shapes, self._facts.sizes)
+        self._foretold = Foretold(self._shapes, self._facts)
 
     @property
     def facts(self) -> ClientFacts:
@@ -100,13 +106,21 @@ class GridClients:
     def initial_params(self) -> Vector:
         """Return the initial model of the seed, as the node of client 0 makes it."""
         if self._initial is None:
-            answer = self._nodes.ask_again()
-            self._initial = Hello.of(answer).initial if isinstance(answer, Answer) else None
-        if self._initial is None:
-            raise FederationStalledError(
-                "No node sent the initial model; look at the nodes, and start again."
-            )
+            self._initial = self._ask_initial()
         return self._initial.copy()
+
+    def _ask_initial(self) -> Vector:
+        why = "it is not in its answer"
+        try:
+            found = Hello.of(self._nodes.ask_initial()).initial
+        except WireError as error:
+            found, why = None, str(error)
+        if found is None or len(found) != self.num_params + self.num_buffers:
+            raise FederationStalledError(
+                f"The node of client 0 did not send the initial model ({why}); look at the node, "
+                "and start again."
+            )
+        return found
 
     def train_cohort(
         self,
@@ -150,15 +164,32 @@ class GridClients:
         header = {"split": split, "predictions": predictions, "also": also}
         replies = self._nodes.ask("evaluate", header, params, client_ids)
         rows, reasons = read_rows(replies.heard, replies.asked, scores(num_models))
+        worth = score_worth(self._facts, split, final=num_models is None)
+        rows, reasons = sorted_out(rows, reasons, worth)
         self._foretold.keep(also, params, client_ids, replies.heard, replies.asked)
         sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)
         found = evaluation_of(rows, reasons | replies.absent, client_ids, sizes, num_models)
-        if predictions:
-            single = predictions_of(replies.heard, replies.asked, client_ids)
-            if single is not None and self._files is not None:
-                single = self._files.numbered(single, self._facts.sizes[split])
-            found = replace(found, predictions=single)
-        return found
+        return (
+            replace(found, predictions=self._single(replies, rows, split)) if predictions else found
+        )
+
+    def _single(
+        self, replies: Replies, evaluated: Collection[int], split: Split
+    ) -> Predictions | None:
+        """Return the single rows that nodes told of; what is left out is written down."""
+        rows = None if self._facts.rows is None else self._facts.rows[split]
+        expected = Expected(
+            sizes=self._facts.sizes[split],
+            rows=rows,
+            numbered=self._files is not None,
+            num_classes=self._facts.num_classes,
+        )
+        everyone = range(self.num_clients)
+        found, left = predictions_of(replies.heard, replies.asked, everyone, evaluated, expected)
+        self._nodes.refuse(replies, left)
+        if found is None or self._files is None:
+            return found
+        return self._files.numbered(found, self._facts.sizes[split])
 
     def gradients(self, params: Vector, client_ids: Sequence[int]) -> Cohort:
         """Return ∇f_i and f_i over each client's training split, in eval mode, as a cohort."""
@@ -168,6 +199,8 @@ class GridClients:
         columns = self._shapes.differentiated()
         replies = self._nodes.ask("gradients", {}, params, client_ids)
         rows, reasons = read_rows(replies.heard, replies.asked, columns)
+        rows, reasons = sorted_out(rows, reasons, gradient_worth)
+        self._nodes.refuse_clients(replies, reasons)
         return cohort_of(rows, reasons | replies.absent, client_ids, columns)
 
     def close(self) -> None:
@@ -184,13 +217,14 @@ class GridClients:
         return ["gradients"] * bool(wanted.pareto) + ["validation"] * (wanted.measure is not None)
 
 
-def _names(hellos: Sequence[Hello]) -> tuple[str, ...] | None:
-    names: dict[int, str] = {}
-    for hello in hellos:
-        names |= zip(hello.client_ids, hello.client_names or (), strict=False)
-    if names.keys() != set(range(hellos[0].num_clients)):
-        return None
-    return tuple(names[i] for i in sorted(names))
+def _names(hellos: Mapping[int, Hello], holders: Mapping[int, int]) -> tuple[str, ...] | None:
+    names: list[str] = []
+    for client, node in sorted(holders.items()):
+        hello = hellos[node]
+        if hello.client_names is None:
+            return None
+        names.append(hello.client_names[hello.client_ids.index(client)])
+    return tuple(names)
 
 
 if TYPE_CHECKING:

@@ -196,7 +196,7 @@ def _read(reply: Message, key: Mapping[str, Any]) -> Answer | str:
     try:
         answer = answer_from_records(reply.content)
     except WireError as error:
-        return f"its reply cannot be read: {error}"
+        return one_line(f"its reply cannot be read: {error}")
     other = [name for name in key if answer.header.get(name) != key[name]]
     if other:
         return f"its reply is to another {' and '.join(other)}"

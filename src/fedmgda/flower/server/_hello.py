@@ -10,16 +10,27 @@ from typing import TYPE_CHECKING, Any, Self, final, get_args
 import numpy as np
 
 from fedmgda._types import Split
+from fedmgda.flower.server._fields import (
+    classes_of,
+    encoder_of,
+    is_name,
+    layout_of,
+    names_of,
+    numbers_of,
+    rows_of,
+    sizes_of,
+    vector_of,
+    whole_of,
+)
 from fedmgda.flower.wire._messages import WireError
-from fedmgda.values import ClientFacts, Tensor
+from fedmgda.values import ClientFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
     from fedmgda._types import Indices, Vector
     from fedmgda.flower.wire._messages import Answer
+    from fedmgda.values import Tensor
 
 __all__ = ["Hello", "facts_of"]
 
@@ -41,11 +52,14 @@ class Hello:
         num_params: d.
         num_buffers: The entries of the float buffers.
         path: What computes where nobody says what shall.
-        about: What must be the same on all nodes: fingerprint, classes, encoder, layout.
+        fingerprint: Of the data of all nodes.
+        num_classes: How many classes there are; None for a regression.
+        class_names: What they are called, where they have names.
+        encoder: How rows become features, as plain JSON, where that is known.
+        layout: The tensors of the model.
         sizes: For each split, how many examples each of the clients has.
         rows: For each split, which, one client behind the other; None where it does not say.
         target_sums: Over the training examples of the whole federation.
-        values: The entries of tensors that do not travel, by their places in the layout.
         initial: The initial model, where it was sent.
     """
 
@@ -55,152 +69,109 @@ class Hello:
     num_params: int
     num_buffers: int
     path: str
-    about: Mapping[str, Any]
+    fingerprint: str
+    num_classes: int | None
+    class_names: tuple[str, ...] | None
+    encoder: Mapping[str, Any] | None
+    layout: tuple[Tensor, ...]
     sizes: Mapping[Split, Indices]
     rows: Mapping[Split, Indices] | None
     target_sums: Vector | None
-    values: Mapping[int, NDArray[Any]]
     initial: Vector | None
 
     @classmethod
     def of(cls, answer: Answer) -> Self:
         """Read an answer; raises a `WireError` where it cannot be one."""
         header, arrays = answer.header, answer.arrays
-        ids = _whole_numbers(header, "client_ids")
-        names = header.get("client_names")
-        if names is not None:
-            names = _texts(header, "client_names", len(ids))
-        numbers = {key: _whole(header, key) for key in ("num_clients", "num_params", "num_buffers")}
-        if numbers["num_clients"] > _MOST_CLIENTS:
-            raise WireError(f"num_clients is {numbers['num_clients']}, above {_MOST_CLIENTS}")
-        if numbers["num_params"] + numbers["num_buffers"] > _MOST_ENTRIES:
-            raise WireError("the model is larger than a message can be")
-        if any(not 0 <= i < numbers["num_clients"] for i in ids) or len(set(ids)) < len(ids):
-            raise WireError("client_ids are not ids of this federation, each once")
+        num_clients = whole_of(header, "num_clients", _MOST_CLIENTS)
+        num_params = whole_of(header, "num_params", _MOST_ENTRIES)
+        num_buffers = whole_of(header, "num_buffers", _MOST_ENTRIES)
+        size = num_params + num_buffers
+        ids = numbers_of(header, "client_ids", num_clients)
         if header.get("path") not in _PATHS:
             raise WireError(f"path is none of {_PATHS}")
-        about = {
-            key: header.get(key)
-            for key in ("fingerprint", "num_classes", "class_names", "encoder", "layout")
-        }
-        sizes = {split: _sizes(arrays, split, len(ids)) for split in _SPLITS}
+        if not is_name(header.get("fingerprint")):
+            raise WireError("fingerprint is missing or no short text")
+        num_classes, class_names = classes_of(header)
+        sizes = {split: sizes_of(arrays, f"sizes.{split}", (len(ids),)) for split in _SPLITS}
         rows = None
         if all(f"rows.{split}" in arrays for split in _SPLITS):
-            rows = {split: _rows(arrays, split, int(sizes[split].sum())) for split in _SPLITS}
-        prefix = "value."
-        values = {
-            int(name.removeprefix(prefix)): array
-            for name, array in arrays.items()
-            if name.startswith(prefix) and name.removeprefix(prefix).isdecimal()
-        }
-        size = numbers["num_params"] + numbers["num_buffers"]
+            rows = {
+                split: rows_of(arrays, f"rows.{split}", int(sizes[split].sum()))
+                for split in _SPLITS
+            }
         return cls(
-            client_ids=tuple(ids),
-            client_names=names,
+            client_ids=ids,
+            client_names=names_of(header, "client_names", len(ids)),
+            num_clients=num_clients,
+            num_params=num_params,
+            num_buffers=num_buffers,
             path=header["path"],
-            about=about,
+            fingerprint=header["fingerprint"],
+            num_classes=num_classes,
+            class_names=class_names,
+            encoder=encoder_of(header),
+            layout=layout_of(header, arrays, size),
             sizes=sizes,
             rows=rows,
-            target_sums=_vector(arrays, "target_sums", np.float64, None),
-            values=values,
-            initial=_vector(arrays, "initial", np.float32, size),
-            **numbers,
+            target_sums=vector_of(arrays, "target_sums", np.float64, num_classes or 3),
+            initial=vector_of(arrays, "initial", np.float32, size),
         )
 
     @property
     def digest(self) -> str:
         """What all nodes of a federation have in common."""
-        told = [self.num_clients, self.num_params, self.num_buffers, self.about]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+        layout = [(tensor.name, tensor.shape, tensor.start) for tensor in self.layout]
+        model = [self.num_params, self.num_buffers, layout]
+        data = [self.num_clients, self.fingerprint, self.num_classes, self.class_names]
+        told = json.dumps([model, data, self.encoder], sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()
+
+    @property
+    def named(self) -> list[tuple[int, str]]:
+        """Its clients and what they are called; nothing where they have no names."""
+        return list(zip(self.client_ids, self.client_names or (), strict=False))
+
+    def of_client(self, client_id: int) -> tuple[int, ...]:
+        """Return how many examples one of its clients trains, validates and tests on."""
+        place = self.client_ids.index(client_id)
+        return tuple(int(self.sizes[split][place]) for split in _SPLITS)
 
 
-def facts_of(hellos: Sequence[Hello]) -> ClientFacts:
-    """Put together what the nodes said, each of its own clients; who has no node has no examples.
+def facts_of(hellos: Mapping[int, Hello], holders: Mapping[int, int]) -> ClientFacts:
+    """Put together what the nodes said, each of the clients that it answers for.
 
-    Raises:
-        WireError: If what they said is no description of a model.
+    What is of the whole federation says the node of client 0.
+
+    Args:
+        hellos: What the nodes said.
+        holders: The node of each client, client 0 among them; who has none has no examples.
     """
-    first = hellos[0]
+    first = hellos[holders[0]]
     sizes = {split: np.zeros(first.num_clients, np.int64) for split in _SPLITS}
     rows: dict[Split, dict[int, Indices]] = {split: {} for split in _SPLITS}
-    for hello in hellos:
+    for node, hello in hellos.items():
         for split in _SPLITS:
             mine = hello.sizes[split]
-            sizes[split][list(hello.client_ids)] = mine
-            if hello.rows is not None:
-                pieces = np.split(hello.rows[split], np.cumsum(mine)[:-1])
-                rows[split] |= dict(zip(hello.client_ids, pieces, strict=False))
+            ends = np.cumsum(mine)
+            for place, client in enumerate(hello.client_ids):
+                if holders.get(client) != node:
+                    continue
+                sizes[split][client] = mine[place]
+                if hello.rows is not None:
+                    start = ends[place] - mine[place]
+                    rows[split][client] = hello.rows[split][start : ends[place]]
     everyone = range(first.num_clients)
     whole = all(rows[split].keys() == set(everyone) for split in _SPLITS)
-    about = first.about
-    classes, names = about["num_classes"], about["class_names"]
     return ClientFacts(
         sizes=sizes,
-        fingerprint=str(about["fingerprint"]),
-        layout=_layout(about["layout"], first.values),
+        fingerprint=first.fingerprint,
+        layout=first.layout,
         rows={split: np.concatenate([rows[split][i] for i in everyone]) for split in _SPLITS}
         if whole
         else None,
-        num_classes=classes if isinstance(classes, int) else None,
-        class_names=tuple(map(str, names)) if isinstance(names, list) else None,
-        encoder=about["encoder"] if isinstance(about["encoder"], dict) else None,
+        num_classes=first.num_classes,
+        class_names=first.class_names,
+        encoder=first.encoder,
         target_sums=first.target_sums,
     )
-
-
-def _layout(told: Any, values: Mapping[int, NDArray[Any]]) -> tuple[Tensor, ...]:
-    try:
-        return tuple(
-            Tensor(name=name, shape=tuple(shape), start=start, value=values.get(place))
-            for place, (name, shape, start) in enumerate(told)
-        )
-    except (TypeError, ValueError) as error:
-        raise WireError("layout is no list of names, shapes and places") from error
-
-
-def _whole(header: Mapping[str, Any], key: str) -> int:
-    value = header.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise WireError(f"{key} is missing or no whole number")
-    return value
-
-
-def _whole_numbers(header: Mapping[str, Any], key: str) -> list[int]:
-    values = header.get(key)
-    if not isinstance(values, list) or any(type(value) is not int for value in values):
-        raise WireError(f"{key} is missing or no list of whole numbers")
-    return values
-
-
-def _texts(header: Mapping[str, Any], key: str, number: int) -> tuple[str, ...]:
-    values = header.get(key)
-    if not isinstance(values, list) or any(not isinstance(value, str) for value in values):
-        raise WireError(f"{key} is no list of texts")
-    if len(values) != number:
-        raise WireError(f"{key} are {len(values)}, not {number}")
-    return tuple(values)
-
-
-def _sizes(arrays: Mapping[str, NDArray[Any]], split: Split, number: int) -> Indices:
-    sizes = arrays.get(f"sizes.{split}")
-    if sizes is None or sizes.shape != (number,) or sizes.dtype != np.int64 or (sizes < 0).any():
-        raise WireError(f"sizes.{split} is missing or no list of {number} sizes")
-    return sizes
-
-
-def _rows(arrays: Mapping[str, NDArray[Any]], split: Split, number: int) -> Indices:
-    rows = arrays[f"rows.{split}"]
-    if rows.shape != (number,) or rows.dtype != np.int64:
-        raise WireError(f"rows.{split} is no list of {number} rows")
-    return rows
-
-
-def _vector(
-    arrays: Mapping[str, NDArray[Any]], name: str, dtype: type, size: int | None
-) -> Vector | None:
-    vector = arrays.get(name)
-    if vector is None:
-        return None
-    if vector.ndim != 1 or vector.dtype != dtype or (size is not None and len(vector) != size):
-        raise WireError(f"{name} is {vector.dtype} of shape {vector.shape}")
-    return vector

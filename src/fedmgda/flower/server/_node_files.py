@@ -42,7 +42,8 @@ class NodeFiles:
         target_sums: As `ClientFacts` has them; None where nodes kept something back.
         fingerprint: Changes when what the nodes said of their rows does.
         class_weights: By what the loss of each class is multiplied; None means 1.
-        names: The clients of each node that was met.
+        rows: For each node that was met its clients, and how many rows each of them trains,
+            validates and tests on.
         events: Whom nodes claimed in vain.
         said: What the nodes said of their clients, by which those that take after them are known;
             none where keys decide.
@@ -54,7 +55,7 @@ class NodeFiles:
     target_sums: Vector | None
     fingerprint: str
     class_weights: Mapping[str, float] | None = None
-    names: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    rows: dict[int, dict[str, tuple[int, ...]]] = field(default_factory=dict)
     events: tuple[NodeEvent, ...] = ()
     said: tuple[Said, ...] = ()
 
@@ -68,7 +69,7 @@ class NodeFiles:
             among neither.
         """
         nodes, refused = list(nodes), dict[int, str]()
-        unknown = [node for node in nodes if node not in self.names]
+        unknown = [node for node in nodes if node not in self.rows]
         came: dict[int, Introduction] = {}
         for node, answer in ask_who(exchanges, self.spec, unknown, round_num).items():
             try:
@@ -81,14 +82,14 @@ class NodeFiles:
         )
         refused |= others
         for node in came.keys() - others.keys() - silent:
-            self.names[node] = came[node].client_names
-        return [node for node in nodes if node in self.names], refused
+            self.rows[node] = came[node].rows
+        return [node for node in nodes if node in self.rows], refused
 
     def header(self, node: int) -> dict[str, Any]:
         """Return what a question to a node carries because of its file."""
         spec = with_client_ids(self.spec, list(self.ids), len(self.ids))
         share = Share(
-            ids={name: self.ids[name] for name in self.names.get(node, ()) if name in self.ids},
+            ids=self._ids_of(node),
             num_clients=len(self.ids),
             encoder=self.encoder,
             class_weights=self.class_weights,
@@ -96,10 +97,22 @@ class NodeFiles:
         )
         return {"spec": to_toml(spec), "share": asdict(share)}
 
-    def is_of(self, hello: Hello) -> bool:
-        """Return whether a node speaks of the clients and rows that all nodes told of."""
-        told = (hello.num_clients, hello.about["fingerprint"])
-        return told == (len(self.ids), self.fingerprint)
+    def check(self, node: int, hello: Hello) -> None:
+        """Refuse a node that does not speak of the clients and rows that it was told of.
+
+        Raises:
+            WireError: If it does not.
+        """
+        if (hello.num_clients, hello.fingerprint) != (len(self.ids), self.fingerprint):
+            raise WireError("it is not of the federation that the server knows")
+        if {name: client for client, name in hello.named} != self._ids_of(node):
+            raise WireError("it does not speak of the clients that were given to it")
+        for client, name in hello.named:
+            if hello.of_client(client) != self.rows[node][name]:
+                raise WireError(f"client {name!r} has not as many rows as it had before")
+
+    def _ids_of(self, node: int) -> dict[str, int]:
+        return {name: self.ids[name] for name in self.rows.get(node, ()) if name in self.ids}
 
     def numbered(self, told: Predictions, sizes: Indices) -> Predictions:
         """Return single rows with numbers of their own among all clients.

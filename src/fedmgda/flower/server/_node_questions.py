@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from fedmgda.flower.wire._messages import Answer, Question
+from fedmgda.flower.server._grid_exchanges import checked
+from fedmgda.flower.wire._messages import Question, WireError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from fedmgda.flower.server._grid_exchanges import GridExchanges, Heard
     from fedmgda.flower.server._node_files import NodeFiles
     from fedmgda.flower.server._roster import Roster
+    from fedmgda.flower.wire._messages import Answer
 
-__all__ = ["NodeQuestions"]
+__all__ = ["NodeQuestions", "Replies"]
 
 
 @final
@@ -105,11 +107,30 @@ class NodeQuestions:
         }
         return Replies(self._ask(questions), asked, absent)
 
-    def ask_again(self) -> Answer | str:
-        """Ask one node for its hello, with the initial model."""
-        node = min(self._roster.known)
+    def refuse(self, replies: Replies, reasons: Mapping[int, str]) -> None:
+        """Write down why the answers of nodes do not count, where no round tells of it."""
+        for node, why in reasons.items():
+            self._roster.doubt(node, replies.asked[node], why, self._round_num)
+
+    def refuse_clients(self, replies: Replies, reasons: Mapping[int, str]) -> None:
+        """Write down why what clients sent does not count, where no round tells of it."""
+        for node, clients in replies.asked.items():
+            for client in clients:
+                if client in reasons:
+                    self._roster.doubt(node, [client], reasons[client], self._round_num)
+
+    def ask_initial(self) -> Answer:
+        """Ask the node of client 0 for its hello, with the initial model.
+
+        Raises:
+            WireError: If there is no answer.
+        """
+        node = self._roster.holder(0)
+        if node is None:
+            raise WireError("no node answers for it")
         header = {**self._header_of(node), "initial": True}
-        return self._ask({node: Question(phase="hello", header=header)})[node]
+        answer = self._ask({node: Question(phase="hello", header=header)})[node]
+        return checked(node, answer, strict=False)
 
     def _header_of(self, node: int) -> dict[str, Any]:
         """Return what every question to a node carries."""

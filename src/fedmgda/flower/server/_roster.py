@@ -144,6 +144,11 @@ class Roster:
         """The nodes that were met and are connected."""
         return frozenset(self._claims.keys() & self._online)
 
+    @property
+    def holders(self) -> dict[int, int]:
+        """The node that answers for each client that has one."""
+        return dict(self._holders)
+
     def holder(self, client_id: int) -> int | None:
         """Return the node that answers for a client, if there is one."""
         return self._holders.get(client_id)
@@ -181,6 +186,10 @@ class Roster:
         """Take note of a node that cannot be asked anything."""
         self._claims[node] = ()
         self._say(round_num, "refused", node, (), reason)
+
+    def doubt(self, node: int, clients: Sequence[int], reason: str, round_num: int) -> None:
+        """Take note of an answer for clients that does not count."""
+        self._say(round_num, "refused", node, clients, reason)
 
     def _settle(self, round_num: int) -> None:
         for node in self._claims:

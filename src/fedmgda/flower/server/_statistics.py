@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final, get_args
 
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._types import Split
 from fedmgda.data import Statistics, Sums, add_statistics
+from fedmgda.flower.server._fields import LARGEST, names_of, sizes_of
 from fedmgda.flower.wire._messages import WireError
 
 if TYPE_CHECKING:
@@ -22,7 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Introduction", "Totals", "add_totals", "check_something_to_learn", "read_curvatures"]
 
-_LARGEST = 1e300  # beyond it, sums of sums would be infinite
+_SPLITS = get_args(Split)
+_ROUNDING = 1e-9
+_STEEPEST = 1e12  # features are clipped: a million of them are far below
 
 
 @final
@@ -43,16 +48,19 @@ class Introduction:
     @classmethod
     def of(cls, answer: Answer) -> Self:
         """Read an answer; raises a `WireError` where it cannot be one."""
-        names, sizes = answer.header.get("client_names"), answer.arrays.get("sizes")
-        if not isinstance(names, list) or not all(isinstance(n, str) and n for n in names):
-            raise WireError("client_names is no list of texts")
-        if len(set(names)) < len(names):
-            raise WireError("client_names has a name twice")
-        if sizes is None or sizes.shape != (len(names), 3) or sizes.dtype != np.int64:
-            raise WireError(f"sizes are not those of {len(names)} clients")
+        told = answer.header.get("client_names")
+        names = names_of(answer.header, "client_names", len(told) if isinstance(told, list) else 0)
+        if names is None:
+            raise WireError("client_names is missing")
+        sizes = sizes_of(answer.arrays, "sizes", (len(names), len(_SPLITS)))
         if len(names) and sizes.min() < 1:
             raise WireError("sizes has one below 1")
-        return cls(schema=str(answer.header.get("schema")), client_names=tuple(names), sizes=sizes)
+        return cls(schema=str(answer.header.get("schema")), client_names=names, sizes=sizes)
+
+    @property
+    def rows(self) -> dict[str, tuple[int, ...]]:
+        """How many rows each client trains, validates and tests on."""
+        return dict(zip(self.client_names, map(tuple, self.sizes.tolist()), strict=True))
 
 
 @final
@@ -84,7 +92,7 @@ class Totals:
             target = _sums(_finite(answer.arrays, "target", (5,)), num_rows)
         else:
             classes = _finite(answer.arrays, "classes", (len(schema.class_names),))
-            if (classes < 0).any() or classes.sum() > num_rows:
+            if (classes < 0).any() or (classes % 1).any() or classes.sum() > num_rows:
                 raise WireError(f"classes are not those of {num_rows} rows")
         statistics = Statistics(
             num_rows=num_rows,
@@ -141,11 +149,11 @@ def read_curvatures(answer: Answer, client_ids: Sequence[int]) -> float:
         WireError: If a node did not send one for each.
     """
     ids = answer.arrays.get("client_ids")
-    if ids is None or sorted(ids.ravel().tolist()) != sorted(client_ids):
+    if ids is None or ids.dtype != np.int64 or sorted(ids.ravel().tolist()) != sorted(client_ids):
         raise WireError("curvatures are not those of its clients")
     bounds = _finite(answer.arrays, "curvatures", (len(client_ids),))
-    if (bounds <= 0).any():
-        raise WireError("curvatures has one that is not above 0")
+    if not ((bounds >= 1 / _STEEPEST) & (bounds <= _STEEPEST)).all():
+        raise WireError(f"curvatures has one that is not between 1 / {_STEEPEST:g} and that")
     return float(bounds.max())
 
 
@@ -155,13 +163,21 @@ def _finite(
     array = arrays.get(name)
     if array is None or array.shape != shape or array.dtype != np.float64:
         raise WireError(f"{name} is missing, or no array of shape {shape}")
-    if not (np.abs(array) < _LARGEST).all():
+    if not (np.abs(array) <= LARGEST).all():
         raise WireError(f"{name} holds what is no finite number")
     return array
 
 
 def _sums(row: NDArray[np.float64], num_rows: int) -> Sums:
+    """Read the sums of one column: such as some numbers can have, few or none of them missing."""
     count, head, tail, squares, rest = row.tolist()
-    if not 0 <= count <= num_rows or count != int(count) or squares < 0:
+    if not 0 <= count <= num_rows or count != int(count):
         raise WireError(f"sums are not those of at most {num_rows} rows")
+    if not count and row.any():
+        raise WireError("sums are those of no rows, and not 0")
+    if abs(tail) > math.ulp(head) or abs(rest) > math.ulp(squares):
+        raise WireError("what the rounding of sums left out is larger than that")
+    # No numbers have a mean square below the square of their mean, but for rounding.
+    if squares < 0 or squares * count < head * head * (1 - _ROUNDING):
+        raise WireError("sums of squares are smaller than those of any numbers with such sums")
     return Sums(count=int(count), total=(head, tail), squares=(squares, rest))

@@ -43,13 +43,13 @@ class Said:
     @classmethod
     def of(cls, told: Introduction, share: Share, answer: Answer) -> Said:
         """Remember an introduction and the sums that followed it."""
-        sizes = _sizes(told)
+        sizes = told.rows
         known = {name: sizes[name] for name in share.ids}
         return cls(ids=dict(share.ids), sizes=known, statistics=_digest(answer))
 
     def unlike(self, told: Introduction) -> str | None:
         """Return why a node cannot take after this one, as far as its introduction tells."""
-        sizes = _sizes(told)
+        sizes = told.rows
         for name, size in self.sizes.items():
             if name not in sizes:
                 return f"it brings not all clients of the node before, {name!r:.60} is missing"
@@ -111,10 +111,6 @@ def _other(name: str) -> str:
         f"its client {name!r:.60} has other rows than that of the node before; with registered "
         "keys and a roster the key decides"
     )
-
-
-def _sizes(told: Introduction) -> dict[str, tuple[int, ...]]:
-    return dict(zip(told.client_names, map(tuple, told.sizes.tolist()), strict=True))
 
 
 def _digest(answer: Answer) -> str:

@@ -77,9 +77,10 @@ def survey(
         )
         for node in sorted(set(owners.values()))
     }
+    sizes = {name: met[node].rows[name] for node, share in shares.items() for name in share.ids}
     schema = schema_of(spec.data.schema, spec.data.target or "")
     answers = _ask(exchanges, spec, shares)
-    totals = _totals(answers, schema, met, shares)
+    totals = _totals(answers, schema, sizes, shares)
     encoder = make_encoder(schema, totals.statistics)
     check_something_to_learn(encoder, totals)
     weights = _class_weights(spec, schema, totals)
@@ -89,10 +90,10 @@ def survey(
         ids=ids,
         encoder=encoder,
         target_sums=totals.target_sums,
-        fingerprint=_fingerprint(spec, met, shares, totals),
+        fingerprint=_fingerprint(spec, sizes, totals),
         class_weights=weights,
-        names={
-            node: tuple(name for name in told.client_names if owners.get(name) == node)
+        rows={
+            node: {name: rows for name, rows in told.rows.items() if owners.get(name) == node}
             for node, told in met.items()
         },
         events=tuple(refusals(met, owners, ids)),
@@ -138,15 +139,13 @@ def _meet(exchanges: GridExchanges, spec: Spec, num_nodes: int) -> dict[int, Int
 def _totals(
     answers: Mapping[int, Answer],
     schema: Schema,
-    met: Mapping[int, Introduction],
+    sizes: Mapping[str, tuple[int, ...]],
     shares: Mapping[int, Share],
 ) -> Totals:
     parts = []
     for node, answer in answers.items():
-        told = met[node]
-        sizes = dict(zip(told.client_names, told.sizes[:, 0].tolist(), strict=True))
         try:
-            num_rows = sum(sizes[name] for name in shares[node].ids)
+            num_rows = sum(sizes[name][0] for name in shares[node].ids)
             parts.append(Totals.of(answer, schema, num_rows))
         except WireError as error:
             raise _unusable(node, error) from error
@@ -202,16 +201,8 @@ def _class_weights(spec: Spec, schema: Schema, totals: Totals) -> dict[str, floa
     return None if found is None else dict(zip(schema.class_names, found.tolist(), strict=True))
 
 
-def _fingerprint(
-    spec: Spec, met: Mapping[int, Introduction], shares: Mapping[int, Share], totals: Totals
-) -> str:
+def _fingerprint(spec: Spec, sizes: Mapping[str, tuple[int, ...]], totals: Totals) -> str:
     """Return a digest of all that was said of the rows, whichever node said it."""
-    sizes = {
-        name: size
-        for node, share in shares.items()
-        for name, size in zip(met[node].client_names, met[node].sizes.tolist(), strict=True)
-        if name in share.ids
-    }
     classes = None if totals.classes is None else totals.classes.tolist()
     schema = "" if spec.data.schema is None else schema_digest(spec.data.schema)
     told = [schema, sizes, asdict(totals.statistics), classes]

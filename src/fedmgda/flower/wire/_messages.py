@@ -224,5 +224,5 @@ def _array(name: str, content: bytes) -> NDArray[Any]:
 
 def _numbers(name: str, array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype.kind not in "biuf":
-        raise WireError(f"{name} is an array of {array.dtype}, not of numbers")
+        raise WireError(f"{name!r:.60} is an array of {array.dtype!s:.40}, not of numbers")
     return array

@@ -29,9 +29,9 @@ CASES = {
     },
     "alone": {"baseline": "alone", "rounds": 2, "data": {"num_clients": 4}},
     "regression": {"data": {"name": "quadratics"}, "model": {}, "clients": {}},
-    "named clients": {"data": {"name": "remote_table:clients"}, "model": {"name": "logistic"}},
+    "named clients": {"data": {"name": "remote_table:towns"}, "model": {"name": "logistic"}},
     "named attacker": {
-        "data": {"name": "remote_table:clients"}, "model": {"name": "logistic"},
+        "data": {"name": "remote_table:towns"}, "model": {"name": "logistic"},
         "attack": {"name": "scale-update", "clients": ["Bern"], "factor": 2.0},
     },
 }  # fmt: skip

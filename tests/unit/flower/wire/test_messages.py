@@ -120,6 +120,33 @@ def test_an_array_that_lies_about_itself_takes_no_memory_and_runs_no_code(conten
         answer_from_records(records)
 
 
+FLOATS = "{'descr': '<f4', 'fortran_order': False, 'shape': %s, }"
+HEADERS = {
+    "a bracket that is never closed": "{'descr': (",
+    "brackets": "(" * 9000,
+    "signs": "-" * 9000 + "1",
+    "keys of two kinds": "{1: 5, 'a': 5}",
+    "a key that cannot be one": "{[]: 5}",
+    "a type of nothing": "{'descr': [()], 'fortran_order': False, 'shape': (1,), }",
+    "a type in a list": "{'descr': ('<f4',), 'fortran_order': False, 'shape': (1,), }",
+    "a larger number than there is": FLOATS % "(0, 1180591620717411303424)",
+    "less than nothing": FLOATS % "(-1, -1)",
+    "too many dimensions": FLOATS % f"({'1,' * 80})",
+    "many digits": FLOATS % f"({'9' * 5000},)",
+}
+
+
+@pytest.mark.parametrize("header", HEADERS)
+def test_whatever_numpy_makes_of_a_header_the_array_is_refused_by_name(header):
+    text = HEADERS[header].encode()
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(4)
+    forged = Array(dtype="float32", shape=(1,), stype="numpy.ndarray", data=content)
+    config = ConfigRecord({"header": "{}"})
+    records = RecordDict({"arrays": ArrayRecord({"updates": forged}), "fedmgda": config})
+    with pytest.raises(WireError, match="'updates' is no array"):
+        answer_from_records(records)
+
+
 def test_objects_and_texts_do_not_travel():
     for array in (np.array([object()]), np.array(["a"])):
         with pytest.raises(TypeError, match="only numbers travel"):
