@@ -108,7 +108,7 @@ def test_the_section_from_its_first_command_to_its_last(terminal, tmp_path):
         terminal.do(line)
     for index, site in enumerate(("north", "coast")):
         sit_down(terminal, node[-1], index, site)
-    terminal.do(f"{run[-1]} -c rounds=2 -c evaluation.improved=false")
+    terminal.do(f"{run[-1]} -c rounds=2")  # all else is what the sites agreed to
     finished = open_run(tmp_path / "runs" / "a")
     assert finished.finished
     assert [client.name for client in finished.clients] == ["coast", "north"]
