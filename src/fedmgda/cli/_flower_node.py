@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedmgda._errors import MissingDependencyError, SpecError
-from fedmgda.cli._console import err, escape, out, say
+from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.experiments import Interrupted, Spec, parse, read_toml, resolve
 
 __all__ = ["Nodes", "keys", "node", "require_flower"]
@@ -100,7 +100,7 @@ def node(  # noqa: PLR0913, PLR0917 (one for each option)
         allow_code=allow_code,
     )
     try:
-        code = run_node(seat, port)
+        code = run_node(seat, port, lambda text: note([text]))
     except Interrupted as stop:
         say(err, f"{stop} The node has left; the same command brings it back.")
         code = stop.exit_code

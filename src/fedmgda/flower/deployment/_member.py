@@ -11,9 +11,11 @@ if TYPE_CHECKING:
 
     from fedmgda.flower.deployment._seat import Seat
 
-__all__ = ["Member", "last_line"]
+__all__ = ["CONNECTED", "Member", "last_line"]
 
-_CONNECTED = "SuperNode ID:"  # what Flower prints when the SuperLink has taken the node
+CONNECTED = "SuperNode ID:"
+"""What Flower prints when the SuperLink has taken a node."""
+
 _TAKEN = "address already in use"
 
 
@@ -43,7 +45,7 @@ class Member:
 
     def has_connected(self) -> bool:
         """Tell whether the SuperLink has taken it since it was started."""
-        return _CONNECTED in self._said()
+        return CONNECTED in self._said()
 
     def found_port_taken(self) -> bool:
         """Tell whether it said that somebody else listens on its port."""

@@ -99,7 +99,7 @@ def gain_chart(table: Table, value: Value) -> Chart:
     known = any(cell == cell for cell in table.column("gain low"))  # noqa: PLR0124 (NaN)
     zero: Spec = {
         "mark": {"type": "rule", "strokeWidth": 1.5, "aria": False, "$ink": True},
-        "encoding": {"x": {"datum": 0, "type": "quantitative", "axis": x["axis"]}},
+        "encoding": {"x": {"datum": 0, "type": "quantitative", "axis": x["axis"] | {"grid": True}}},
     }
     sure = ", with its 95 % interval" if known else " (no interval below ten test rows)"
     return Chart(

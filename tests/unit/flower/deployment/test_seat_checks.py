@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from fedmgda.cli._app import run_app
-from fedmgda.flower.deployment import _keys
+from fedmgda.flower.deployment import _keys, _supernode
 from fedmgda.flower.deployment._environment import quiet_environment
 from fedmgda.flower.deployment._keys import make_node_key, make_server_keys
 from tables import write_rows
@@ -94,8 +94,6 @@ def fake_node(folder, code):
 
 @pytest.fixture
 def as_flower(tmp_path, monkeypatch):
-    from fedmgda.flower.deployment import _supernode  # noqa: PLC0415
-
     def environment(home):
         found = quiet_environment(home)
         return {**found, "PATH": f"{tmp_path}{os.pathsep}{found['PATH']}"}
@@ -112,6 +110,14 @@ def test_a_key_that_the_superlink_does_not_know_is_said_with_what_to_do(node, as
     assert "flwr supernode register node0.pub NAME" in said
     as_flower("print('something else', flush=True); sys.exit(1)")
     assert node() == (1, "something else")
+
+
+def test_a_superlink_that_does_not_answer_is_said(node, as_flower, monkeypatch):
+    monkeypatch.setattr(_supernode, "_SILENCE", 2.0)
+    as_flower("time.sleep(5); sys.exit(1)")
+    assert "No answer yet from the SuperLink 127.0.0.1:1; is it running there" in node()[1]
+    as_flower("print('SuperNode ID: 7', flush=True); time.sleep(5); sys.exit(1)")
+    assert "No answer yet" not in node()[1]
 
 
 def test_a_node_that_is_stopped_does_not_speak_of_a_run(keys):
