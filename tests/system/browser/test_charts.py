@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from chromium import find_chromium
-
 # What a chart shows: the values its library holds, and the marks or painted points one can see.
 SHOWN = """
 () => [...document.querySelectorAll(".chart")].map((place) => {
@@ -94,7 +92,3 @@ def test_on_paper_there_are_the_charts_and_no_controls(report, opened):
     page.emulate_media(media="print")
     assert page.locator("nav, #theme, .csv, select").filter(visible=True).count() == 0
     assert page.locator(".chart svg").filter(visible=True).count() >= 15
-
-
-def test_a_browser_was_found_where_these_tests_run():
-    assert find_chromium() is not None

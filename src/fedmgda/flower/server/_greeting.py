@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
-from fedmgda._errors import FederationStalledError, FedmgdaError
+from fedmgda._errors import FedmgdaError
 from fedmgda._text import listed, one_line
 from fedmgda.experiments import Interrupted
 from fedmgda.flower.server._grid_exchanges import checked
 from fedmgda.flower.server._hello import Hello
+from fedmgda.flower.server._waiting import Waiting
 from fedmgda.flower.wire._messages import Question, WireError
 
 if TYPE_CHECKING:
@@ -71,18 +71,20 @@ class Greeter:
             FederationStalledError: If there are too few by then.
             SpecError: If the nodes say that the spec is wrong; or a DataError.
         """
-        ends = time.monotonic() + seconds
+        waiting = Waiting(num_nodes, seconds)
         greeted: set[int] = set()
         while True:
-            new = self._roster.refresh(self._exchanges.online(), 0)
+            online = self._exchanges.online()
+            waiting.tell(online)
+            new = self._roster.refresh(online, 0)
             self._take(self._greet(new, 0), 0, strict=True)
             missing = self._without_node()
             if not missing and len(self._roster.known) >= num_nodes:
                 known = sorted(self._roster.known & self.hellos.keys())
                 return {node: self.hellos[node] for node in known}
             # Who connected while others were loading torch is still to be heard.
-            if time.monotonic() >= ends and not set(new) - greeted:
-                raise self._too_few(num_nodes, missing, seconds)
+            if waiting.is_over and not set(new) - greeted:
+                raise self._too_few(waiting, missing)
             greeted |= set(new)
             self._exchanges.pause(_LOOK)
 
@@ -151,16 +153,16 @@ class Greeter:
             return (0,)
         return [i for i in range(first.num_clients) if self._roster.holder(i) is None]
 
-    def _too_few(self, num_nodes: int, missing: Sequence[int], seconds: float) -> FedmgdaError:
-        found = len(self._roster.known - self._refused.keys())
+    def _too_few(self, waiting: Waiting, missing: Sequence[int]) -> FedmgdaError:
         lacking = ""
         if self.hellos and missing:
             lacking = f", and none answers for client {listed(map(str, missing), 5, last=' and ')}"
         why = listed((f"node {node}: {said}" for node, said in self._refused.items()), 5)
         refused = f"; refused: {why}" if why else ""
-        return FederationStalledError(
-            f"{found} of {num_nodes} nodes joined within {seconds:g} s{lacking}{refused}; start "
-            "the others, and look at nodes.jsonl for those that were refused."
+        return waiting.in_vain(
+            self._roster.known - self._refused.keys(),
+            lacking + refused,
+            "; nodes.jsonl names those that were refused",
         )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from fedmgda.flower.server._statistics import (
     read_curvatures,
 )
 from fedmgda.flower.server._successors import Said
+from fedmgda.flower.server._waiting import Waiting
 from fedmgda.flower.wire._messages import Answer, Question, WireError
 from fedmgda.flower.wire._share import Share, schema_digest
 
@@ -105,13 +105,14 @@ def survey(
 
 def _meet(exchanges: GridExchanges, spec: Spec, num_nodes: int) -> dict[int, Introduction]:
     """Wait for nodes and ask who their clients are; nobody where the data is built in."""
-    seconds = spec.engine.client_timeout
+    waiting = Waiting(num_nodes, spec.engine.client_timeout)
     met: dict[int, Introduction] = {}
     without: set[int] = set()
     reasons: dict[int, str] = {}
-    ends = time.monotonic() + seconds
     while True:
-        new = sorted(exchanges.online() - met.keys() - without)
+        online = exchanges.online()
+        waiting.tell(online)
+        new = sorted(online - met.keys() - without)
         for node, answer in ask_who(exchanges, spec, new, 0).items():
             if isinstance(answer, Answer) and not answer.header.keys() & {"own", "error"}:
                 without.add(node)
@@ -127,12 +128,9 @@ def _meet(exchanges: GridExchanges, spec: Spec, num_nodes: int) -> dict[int, Int
             )
         if len(met) + len(without) >= num_nodes:
             return dict(sorted(met.items()))
-        if time.monotonic() >= ends:
+        if waiting.is_over:
             why = listed((f"node {node}: {said}" for node, said in reasons.items()), 5)
-            raise FederationStalledError(
-                f"{len(met) + len(without)} of {num_nodes} nodes joined within {seconds:g} s"
-                f"{why and f' ({why})'}; start the others."
-            )
+            raise waiting.in_vain({*met, *without}, f"; {why}" if why else "", "")
         exchanges.pause(_LOOK)
 
 

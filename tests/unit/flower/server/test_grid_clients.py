@@ -1,6 +1,7 @@
 """A run whose clients are asked over a grid: the same bytes, few exchanges, every fault named."""
 
 import json
+import logging
 import time
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pytest
 
 from fedmgda._errors import SpecError
 from fedmgda.experiments import open_run, verify
+from fedmgda.flower.server import _waiting
 from fedmgda.flower.server_app import Settings
 from fedmgda.flower.wire._end import end_file
 from flower_grid import MemoryGrid, phases, run_over
@@ -112,11 +114,26 @@ def test_too_few_nodes_end_the_run_within_the_deadline(tmp_path):
     assert time.monotonic() - began < 60
     said = ended(tmp_path / "run")
     assert said["exit_code"] == 6
-    assert said["message"].startswith("2 of 3 nodes joined within 1 s")
+    assert said["message"].startswith("2 of 3 nodes joined within 1 s (100 and 101); start")
+    assert "a node whose key is not looks as if it were not started" in said["message"]
     grid = MemoryGrid()
     del grid.online[101]
     assert run_over(tmp_path / "run", grid, num_nodes=2, **table) == 6
     assert "none answers for client 1 and 4" in ended(tmp_path / "run")["message"]
+
+
+def test_whoever_waits_for_nodes_is_told_how_many_there_are(tmp_path, monkeypatch):
+    told = []
+    handler = logging.Handler()
+    handler.emit = lambda record: told.append(record.getMessage())
+    logger = logging.getLogger("flwr")
+    monkeypatch.setattr(logger, "handlers", [handler])
+    monkeypatch.setattr(_waiting, "_EVERY", 0.2)
+    table = SIX | {"engine": {"client_timeout": 2.0}}
+    assert run_over(tmp_path / "run", MemoryGrid(2), **table) == 6
+    waits = [line for line in told if "2 of 3 nodes are connected" in line]
+    assert len(waits) > 1
+    assert waits[0].startswith("fedmgda: ")
 
 
 @pytest.mark.parametrize("round_num", [1, 4])
