@@ -127,6 +127,12 @@ def test_the_single_rows_of_a_node_that_lies_are_left_out_alone(lie):
         assert (kept.dtype, kept.tolist()) == (sent.dtype, sent.tolist())
 
 
+def test_who_could_not_be_evaluated_has_no_single_rows():
+    heard = {7: Answer(header={}, arrays=GOOD)}
+    found, left = predictions_of(heard, {7: [1, 4]}, range(5), [4], EXPECTED)
+    assert (found.clients.tolist(), left) == ([4, 4], {})
+
+
 def test_predictions_that_do_not_count_are_told_of_and_do_not_end_the_run(tmp_path):
     grid = MemoryGrid()
     grid.twist[101] = at_evaluate(spoilt("predictions.targets", 99))
