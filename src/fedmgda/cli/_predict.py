@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["predict"]
 
+_HEAD = 1 << 20  # bytes in which the names of all columns stand
+
 
 def predict(
     run: Annotated[Path, typer.Argument(help="The folder of a finished run.", metavar="RUN")],
@@ -79,6 +81,24 @@ def _check_place(scored: Path, table: Path) -> None:
     if among or (scored.exists() and table.exists() and scored.samefile(table)):
         holds = "lies among" if among else "holds"
         raise SpecError(f"{scored} {holds} the rows themselves; choose another place for --out.")
+    if scored.exists() and not _holds_predictions(scored):
+        raise SpecError(
+            f"{scored} exists and holds no predictions; choose another place for --out, or delete "
+            "it first."
+        )
+
+
+def _holds_predictions(path: Path) -> bool:
+    """Tell whether a file is a table that was written here: by the last of its columns."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD).split(b"\n")[0].decode("utf-8", "replace")
+    except OSError:
+        return False
+    names = next(csv.reader([head]), [])
+    while names and names[-1].startswith("probability:"):
+        names.pop()
+    return bool(names) and names[-1].partition(" ")[0] == "prediction"
 
 
 def _csv(raw: RawTable, scores: Scores) -> str:

@@ -174,3 +174,14 @@ def test_what_is_no_number_is_no_class(trained):
         next(model.module.parameters()).fill_(float("nan"))
     with pytest.raises(DataError, match="gives no number for 120 of 120 rows"):
         model.score(trained / "classes.csv")
+
+
+def test_nothing_is_written_over_but_predictions(trained, new, tmp_path, monkeypatch, capsys):
+    table = tmp_path / "table.csv"
+    table.write_bytes((trained / "classes.csv").read_bytes())
+    assert fedmgda(monkeypatch, trained / "classes", new, "-o", table) == 2
+    assert "exists and holds no predictions" in capsys.readouterr().err
+    assert table.read_bytes() == (trained / "classes.csv").read_bytes()
+    for task in ("classes", "values"):  # the second over the first, each twice
+        for _ in range(2):
+            assert fedmgda(monkeypatch, trained / task, new, "-o", tmp_path / "s.csv") == 0

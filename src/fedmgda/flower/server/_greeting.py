@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import FedmgdaError
-from fedmgda._text import listed
+from fedmgda._text import listed, one_line
 from fedmgda.experiments import Interrupted
 from fedmgda.flower.server._grid_exchanges import checked
 from fedmgda.flower.server._hello import Hello
@@ -55,6 +55,7 @@ class Greeter:
         self._exchanges, self._roster, self._header = exchanges, roster, header
         self._files = files
         self.hellos: dict[int, Hello] = {}
+        self._refused: dict[int, str] = {}
         self._names: dict[int, str] = {}  # of clients, as the first that held them said
         self._ids: dict[str, int] = {}
         self._greeting: _Greeting | None = None
@@ -125,7 +126,8 @@ class Greeter:
             try:
                 hello = self._read(node, answer, strict=strict)
             except WireError as error:
-                self._roster.refuse(node, str(error), round_num)
+                self._refused[node] = one_line(str(error))
+                self._roster.refuse(node, self._refused[node], round_num)
                 continue
             self.hellos[node] = hello
             self._roster.claim(node, hello.client_ids, hello.client_names, round_num)
@@ -155,8 +157,12 @@ class Greeter:
         lacking = ""
         if self.hellos and missing:
             lacking = f", and none answers for client {listed(map(str, missing), 5, last=' and ')}"
+        why = listed((f"node {node}: {said}" for node, said in self._refused.items()), 5)
+        refused = f"; refused: {why}" if why else ""
         return waiting.in_vain(
-            self._roster.known, lacking, "; nodes.jsonl names those that were refused"
+            self._roster.known - self._refused.keys(),
+            lacking + refused,
+            "; nodes.jsonl names those that were refused",
         )
 
 

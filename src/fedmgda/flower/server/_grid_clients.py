@@ -164,7 +164,7 @@ class GridClients:
         header = {"split": split, "predictions": predictions, "also": also}
         replies = self._nodes.ask("evaluate", header, params, client_ids)
         rows, reasons = read_rows(replies.heard, replies.asked, scores(num_models))
-        worth = score_worth(self._facts, split, final=num_models is None)
+        worth = score_worth(self._facts, split)
         rows, reasons = sorted_out(rows, reasons, worth)
         self._foretold.keep(also, params, client_ids, replies.heard, replies.asked)
         sizes = self._facts.sizes[split][list(client_ids)].astype(np.float64)

@@ -80,7 +80,7 @@ def predictions_of(
     for node, clients in asked.items():
         try:
             answer = checked(node, heard[node], strict=False)
-            parts[node] = _part(answer, [i for i in clients if i in evaluated], expected)
+            parts[node] = _part(answer, clients, evaluated, expected)
         except WireError as error:
             reasons[node] = f"its predictions do not count: {error}"
     usual = _usual(parts, expected)
@@ -97,8 +97,10 @@ def predictions_of(
     return Predictions(**{name: array[order] for name, array in whole.items()}), reasons
 
 
-def _part(answer: Answer, clients: Sequence[int], expected: Expected) -> dict[str, NDArray[Any]]:
-    """Return what a node tells of the rows of some clients, all of them and no others."""
+def _part(
+    answer: Answer, clients: Sequence[int], evaluated: Collection[int], expected: Expected
+) -> dict[str, NDArray[Any]]:
+    """Return what a node tells of the rows of its clients, all of those that were evaluated."""
     if any(f"predictions.{name}" not in answer.arrays for name in _NAMES):
         raise WireError("some arrays are missing")
     part = {name: answer.arrays[f"predictions.{name}"] for name in _NAMES}
@@ -115,10 +117,11 @@ def _part(answer: Answer, clients: Sequence[int], expected: Expected) -> dict[st
     if int((ends - starts).sum()) != len(owners):
         raise WireError("they are of clients that were not asked of it")
     for client, start, end in zip(clients, starts, ends, strict=True):
-        if not expected.are_of(client, rows[order[start:end]]):
+        if client in evaluated and not expected.are_of(client, rows[order[start:end]]):
             raise WireError(f"they are not the rows of client {client}")
     _check_values(part, expected)
-    return part
+    kept = np.isin(owners, [client for client in clients if client in evaluated])
+    return {name: array[kept] for name, array in part.items()}
 
 
 def _check_values(part: Mapping[str, NDArray[Any]], expected: Expected) -> None:

@@ -31,15 +31,8 @@ def sorted_out(rows: Rows, reasons: Mapping[int, str], worth: Worth) -> tuple[Ro
     return {i: row for i, row in rows.items() if i not in bad}, {**reasons, **bad}
 
 
-def score_worth(facts: ClientFacts, split: Split, *, final: bool = True) -> Worth:
-    """Return what losses and accuracies can be.
-
-    Args:
-        facts: What is known of the clients.
-        split: The split they are of.
-        final: Whether they are of a model that is kept. A step that is only tried may be so long
-            that a loss is no number any more.
-    """
+def score_worth(facts: ClientFacts, split: Split) -> Worth:
+    """Return what losses and accuracies can be; of a model that diverged a loss is no number."""
     sizes, classes = facts.sizes[split], facts.num_classes is not None
 
     def why(client: int, row: Mapping[str, NDArray[Any]]) -> str | None:
@@ -47,7 +40,7 @@ def score_worth(facts: ClientFacts, split: Split, *, final: bool = True) -> Wort
         if not sizes[client]:
             silent = np.isnan(losses).all() and np.isnan(shares).all()
             return None if silent else "it tells of examples that it does not have"
-        known = losses if final else losses[np.isfinite(losses)]
+        known = losses[np.isfinite(losses)]
         if not float(np.abs(known).max(initial=0.0)) <= LARGEST:
             return f"its loss is {_odd(known):g}"
         if classes and not ((shares >= 0.0) & (shares <= 1.0)).all():

@@ -59,12 +59,15 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
         outcomes.update(one.outcomes)
     total, question = sum(outcomes.values()), "Did it learn?"
     waiting = sum(len(one.seeds) for one in facts) - total
-    rest = f" {counted(waiting, 'run')} cannot be judged yet." if waiting else ""
+    broken = sum(one.broken for one in facts)
+    soon = "" if broken else " yet"
+    rest = f" {counted(waiting, 'run')} cannot be judged{soon}." if waiting else ""
+    rest += f" {_damaged(broken)}" if broken else ""
     if not total:
-        return Answer(question=question, answer=f"Not known yet.{rest}")
+        return Answer(question=question, answer=f"Not known{soon}.{rest}")
     if outcomes["learned"] == total:
         told = {1: "Yes.", 2: "Yes, both runs."}.get(total, f"Yes: all {total} runs learned.")
-        return Answer(question=question, answer=told + rest, mood="good")
+        return Answer(question=question, answer=told + rest, mood="warn" if broken else "good")
     others = [
         f"{one.name} {outcome}" + (f" ({count} of {len(one.seeds)} seeds)" if count > 1 else "")
         for one in facts
@@ -138,8 +141,22 @@ def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
         if those
     ]
     if not sentences:
-        return Answer(question=question, answer="Not known: no round has been recorded.")
-    return Answer(question=question, answer=" ".join(sentences), mood="bad" if bad else "good")
+        return Answer(question=question, answer=_no_rounds(facts))
+    unread = [one.name for one in facts if one.broken and not one.rounds]
+    if unread:
+        sentences.append(f"Not known of {listed(unread, _MANY)}: no round could be read.")
+    mood = "bad" if bad else "warn" if unread else "good"
+    return Answer(question=question, answer=" ".join(sentences), mood=mood)
+
+
+def _no_rounds(facts: Sequence[GroupFacts]) -> str:
+    if any(one.broken for one in facts):
+        return "Not known: no round could be read."
+    return "Not known: no round has been recorded."
+
+
+def _damaged(folders: int) -> str:
+    return f"{counted(folders, 'folder')} {'is' if folders == 1 else 'are'} damaged, see above."
 
 
 def _idle(facts: Sequence[GroupFacts]) -> Answer:
@@ -157,6 +174,8 @@ def _idle(facts: Sequence[GroupFacts]) -> Answer:
         ]
         if kinds:
             told.append(f"{', '.join(kinds)} of {one.rounds:,} under {one.name}")
+    if not any(one.rounds for one in facts):
+        return Answer(question=question, answer=_no_rounds(facts))
     lost = sum(one.quarantined for one in facts)
     tail = f" {lost:,} replies were quarantined." if lost else ""
     if not told:

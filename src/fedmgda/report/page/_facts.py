@@ -48,6 +48,7 @@ class GroupFacts:
         said_rose: Of protected steps: participations whose loss rose, as they said it.
         said: How many of these there were.
         few: How many users have fewer than ten test rows.
+        broken: How many of its folders are damaged.
     """
 
     name: str
@@ -72,6 +73,7 @@ class GroupFacts:
     said_rose: int | None
     said: int | None
     few: int
+    broken: int
 
 
 def measure_of(source: Source) -> str:
@@ -129,6 +131,7 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
         said_rose=sum(one.participations_overridden for one in promises) if promises else None,
         said=sum(one.participations for one in promises) if promises else None,
         few=max((verdict.few_test_examples for verdict in verdicts), default=0),
+        broken=sum(bool(view.problems) for view in views),
     )
 
 

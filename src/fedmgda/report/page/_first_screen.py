@@ -179,10 +179,16 @@ def _card(one: GroupFacts, group: Group) -> Markup:
     return element(
         "li",
         element("p", element("strong", one.name), Markup(" "), badges, class_="who"),
-        element("p", one.sentence or "Nothing has been evaluated yet.", class_="said"),
+        element("p", one.sentence or _without_sentence(one), class_="said"),
         element("p", joined(_in_numbers(one)), class_="numbers"),
         details if more else None,
     )
+
+
+def _without_sentence(one: GroupFacts) -> str:
+    if one.broken:
+        return "Cannot be judged: its folder is damaged, see above."
+    return "Nothing has been evaluated yet."
 
 
 def _badge(outcome: str, count: int, of: int) -> str:

@@ -153,7 +153,12 @@ def quarantine_section(context: Context) -> Section | LeftOut:
     title = "Whose replies did not count?"
     found = quarantine_tables(context.source)
     if found is None:
-        return LeftOut(title=title, why="every reply counted.")
+        why = (
+            "every reply counted."
+            if any(view.rounds for view in context.source.views)
+            else "no round is known."
+        )
+        return LeftOut(title=title, why=why)
     kinds, log = found
     count = sum(int(replies or 0) for replies in kinds.column("replies"))
     lead = f"{counted(count, 'reply' if count == 1 else 'replie')} did not count."

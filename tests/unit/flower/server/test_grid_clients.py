@@ -29,6 +29,10 @@ CASES = {
     "losses while training": {
         "data": {"num_clients": 6}, "clients": {"per_round": 4, "reported_loss": "during"},
     },
+    "diverging": {
+        "data": {"num_clients": 6}, "rule": {"name": "fedavg"},
+        "clients": {"per_round": 4, "client_lr": 1e36},
+    },
     "alone": {"baseline": "alone", "rounds": 2, "data": {"num_clients": 4}},
     "regression": {"data": {"name": "quadratics"}, "model": {}, "clients": {}},
     "named clients": {"data": {"name": "remote_table:towns"}, "model": {"name": "logistic"}},

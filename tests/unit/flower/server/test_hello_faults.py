@@ -81,7 +81,9 @@ def test_a_node_speaks_of_the_clients_that_were_given_to_it_and_of_no_others(tmp
     twist = {100: at_hello(change, shared)}
     assert run_files(tmp_path / "run", twist, roster) == 6
     assert refused(tmp_path / "run") == {"100": reason}
-    assert "none answers for client 2" in read_end(tmp_path / "run").sentence
+    said = read_end(tmp_path / "run").sentence
+    assert said.startswith("2 of 3 nodes joined within 1 s (101 and 102), and none ")
+    assert f"refused: node 100: {reason}; " in said
     assert open_run(tmp_path / "run").rounds == ()
 
 

@@ -183,6 +183,15 @@ def test_a_folder_without_one_of_its_files_still_gives_a_page(name, sweep, tmp_p
     assert "<main" in build_page([folder]).html
 
 
+def test_rounds_that_cannot_be_read_are_no_all_clear(sweep, tmp_path):
+    rounds = copy_of(sweep / "fedavg_seed=0", tmp_path / "fedavg") / "rounds.jsonl"
+    rounds.write_bytes(rounds.read_bytes().replace(b"1", b"2", 1))
+    text = build_page([tmp_path / "fedavg"]).html
+    assert "Not known: no round could be read." in text
+    assert "No round was held, stalled or failed." not in text
+    assert "every reply counted" not in text
+
+
 def test_half_a_line_at_the_end_is_a_run_that_was_killed(stopped, tmp_path):
     folder = copy_of(stopped, tmp_path / "killed")
     with (folder / "rounds.jsonl").open("ab") as file:
