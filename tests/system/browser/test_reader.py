@@ -118,6 +118,7 @@ def test_every_download_is_the_numbers_of_its_section(report, opened, tmp_path):
             button.click()
         assert waiting.value.suggested_filename == f"{name}.csv"
         waiting.value.save_as(tmp_path / name)
+        page.wait_for_timeout(150)  # of more than ten in a second Chromium drops the others
         with (tmp_path / name).open(encoding="utf-8", newline="") as file:
             found = list(csv.DictReader(file))
         expected = rows_of(page, name)
