@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -141,7 +142,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     left = [run for run in runs if run.folder_name not in counted]
     collection = None if report else Collection(folder, left)
     states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection and left else []
-    _show(study, setting, write_report(study, setting, folder, published), folder, publish)
+    written = write_report(study, setting, folder, published)
+    _show(study, setting, written, folder, publish, kept or ())
     if collection is not None:
         leave_if_failed(collection, states)
 
@@ -190,7 +192,12 @@ def _theory(folders: Sequence[Path]) -> None:
 
 
 def _show(
-    study: Study, setting: Setting, written: Report, folder: Path, publish: Path | None
+    study: Study,
+    setting: Setting,
+    written: Report,
+    folder: Path,
+    publish: Path | None,
+    kept: Sequence[Path],
 ) -> None:
     """Print the report of what has been run, and copy it where it is kept."""
     print_report(study, setting, written)
@@ -199,5 +206,5 @@ def _show(
         size = sum(path.stat().st_size for path in copies)
         say(out, escape(f"Published in {publish}: {len(copies)} files, {size:,} bytes."))
     if sum(result.done for result in written.results) < written.planned:
-        command = escape(run_command(study, setting, folder))
-        say(err, f"Some runs are not finished; go on with: {command}")
+        words = [run_command(study, setting, folder), *(f"--from {quote(str(p))}" for p in kept)]
+        say(err, f"Some runs are not finished; go on with: {escape(' '.join(words))}")
