@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_published", "packed", "record_name", "result_of", "unpacked"]
 
-_DIGITS = 5  # significant digits of what is kept
+_DIGITS = 7  # significant digits of what is kept; five in the first version
 _SUMMARY = ("average", "average_weighted", "std", "percentile_5", "percentile_95")
 
 

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from fedmgda.experiments import open_run
-from fedmgda.paper import Setting, load_study, plan_study, promises_lines, write_report
+from fedmgda.paper import (
+    Setting,
+    line_cells,
+    load_study,
+    plan_study,
+    promises_lines,
+    write_report,
+)
 from fedmgda.paper._collected import read_results
 from fedmgda.paper._metrics import measure
 from fedmgda.paper._promise import promises
@@ -124,3 +131,10 @@ def test_the_promise_stands_in_the_report_and_in_a_file(study, folder):
 
 def test_runs_without_protection_promise_nothing(study, finished):
     assert promises(study, of(finished, "FedAvg")) == []
+
+
+def test_a_plain_row_did_not_diverge_because_it_has_no_cone(study, folder):
+    fixed = write_report(study, SETTING, folder).fixed
+    shown = {line_cells(study, line)[1] for line in fixed if line.cell["variant"] == "FedAvg"}
+    assert "-" in shown
+    assert "diverged" not in shown
