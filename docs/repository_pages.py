@@ -31,6 +31,7 @@ DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")
 FENCED = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+CODE = "docutils literal notranslate"  # what the theme draws as code within a line
 LEXERS = {".py": "python", ".toml": "toml", ".json": "json"}
 MARKDOWN = MarkdownIt("commonmark").enable("table").use(anchors_plugin, max_level=4)
 PICTURES = {".png", ".svg", ".webp", ".pdf"}
@@ -99,27 +100,29 @@ def _up(name: str) -> str:
 
 def _page(goal: Path, highlighted: Highlight) -> tuple[str, set[Path]]:
     """Return the body of the page of a file or folder, and what it links to in its turn."""
-    parts = [f"<p><code>{escape(str(goal.relative_to(ROOT)))}</code> in the repository</p>"]
-    linked = set()
-    for text in sorted(goal.glob("*.md")) if goal.is_dir() else [goal]:
-        if text.suffix == ".md":
-            tokens, found = _read(text, goal)
-            parts.append(_rendered(tokens, highlighted))
-            linked |= found
-        else:
-            lexer = LEXERS.get(text.suffix, "text")
-            parts.append(highlighted(text.read_text(encoding="utf-8"), lexer))
+    name = f'<code class="{CODE}">{escape(str(goal.relative_to(ROOT)))}</code>'
+    texts = sorted(goal.glob("*.md")) if goal.is_dir() else [goal] * (goal.suffix == ".md")
+    parts, linked = [] if texts else [f"<h1>{name}</h1>"], set()
+    for text in texts:
+        tokens, found = _read(text, goal)
+        parts.append(_rendered(tokens, highlighted))
+        linked |= found
     if goal.is_dir():
         inner = {path for path in goal.iterdir() if path.is_dir() and _has_pages(path)}
-        parts.append(_folder(goal, inner))
+        parts += [f"<h2>What {name} holds</h2>", _folder(goal, inner)]
         linked |= inner
-    return "\n".join(parts), linked
+    elif not texts:
+        lexer = LEXERS.get(goal.suffix, "text")
+        parts.append(highlighted(goal.read_text(encoding="utf-8"), lexer))
+    return "\n".join([*parts, f"<p>This is {name} of the repository.</p>"]), linked
 
 
 def _read(text: Path, goal: Path) -> tuple[list[Token], set[Path]]:
     """Return a Markdown file with its links led where they lead on the site, and where to."""
     tokens, linked = MARKDOWN.parse(text.read_text(encoding="utf-8")), set()
     for part in [part for token in tokens for part in token.children or ()]:
+        if part.type == "code_inline":
+            part.attrSet("class", CODE)
         for name in ("href", "src"):
             target, _, anchor = str(part.attrs.get(name, "")).partition("#")
             if target and not re.match(r"[a-z]+:", target):
@@ -134,7 +137,9 @@ def _rendered(tokens: list[Token], highlighted: Highlight) -> str:
         if token.type == "fence":
             token.type, token.content = "html_block", highlighted(token.content, token.info)
     html = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})
-    html = html.replace("<table>", '<div class="table-wrapper"><table class="docutils">')
+    html = html.replace(
+        "<table>", '<div class="table-wrapper docutils container"><table class="docutils">'
+    )
     return html.replace("</table>", "</table></div>")
 
 
@@ -150,7 +155,7 @@ def _folder(goal: Path, linked: set[Path]) -> str:
         else:
             rows.append(f"{name} ({path.stat().st_size:,} bytes)")
     listed = "\n".join(f"<li>{row}</li>" for row in rows if not row.startswith((".", "__")))
-    return f"<h2>What the folder holds</h2>\n<ul>{listed}</ul>"
+    return f"<ul>{listed}</ul>"
 
 
 def _has_pages(folder: Path) -> bool:

@@ -139,11 +139,14 @@ def _code(about: ExitCode) -> str:
 
 def words_page() -> str:
     """Return the page of all words."""
-    return "\n".join([WORDS_HEAD, *map(_word, WORDS)])
+    parts = [WORDS_HEAD]
+    for title, words in WORDS.items():
+        parts += [f"## {title}\n", *map(_word, words)]
+    return "\n".join(parts)
 
 
 def _word(word: Word) -> str:
-    return f"## {word.name}\n\n{word.meaning} More: [{_page_of(word.see)}]({word.see}).\n"
+    return f"### {word.name}\n\n{word.meaning} More: [{_page_of(word.see)}]({word.see}).\n"
 
 
 def commands_page() -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
@@ -115,7 +116,7 @@ def _entries() -> Iterator[_Entry]:
         facts = (("federation", data.federation), ("licence", data.licence))
         yield _Entry(name=name, what="data", meaning=data.title, facts=facts, see="data.md")
     yield from map(_metric_entry, METRICS.values())
-    for word in WORDS:
+    for word in chain.from_iterable(WORDS.values()):
         yield _Entry(
             name=word.name, what="a word", meaning=word.meaning, see=word.see, also=word.also
         )

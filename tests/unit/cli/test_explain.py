@@ -8,7 +8,7 @@ import pytest
 from fedmgda.attacks import ATTACKS
 from fedmgda.cli import _app, _explain
 from fedmgda.cli._exit_codes import EXIT_CODES
-from fedmgda.cli._words import SYMBOLS, WORDS
+from fedmgda.cli._words import SYMBOLS, WORDS as GROUPS
 from fedmgda.data import DATASETS
 from fedmgda.experiments import spec_keys, spec_tables
 from fedmgda.metrics import METRICS
@@ -27,6 +27,7 @@ def fedmgda(monkeypatch, capsys):
     return run
 
 
+WORDS = [word for words in GROUPS.values() for word in words]
 NAMES = [
     *(table.name for table in spec_tables() if table.name),
     *spec_keys(),
