@@ -50,16 +50,24 @@ def unknown_in(line):
             command = command.commands[words.pop(0)]
         if words and words[0].isalpha() and words[0].islower() and hasattr(command, "commands"):
             found.append(words[0])
-        known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
         options = [word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)]
-        found += [option for option in options if option not in known | {"--help"}]
+        found += [option for option in options if option not in options_of(command)]
     return found
+
+
+def options_of(command):
+    """Return the options of a command and of those below it."""
+    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    below = [options_of(one) for one in getattr(command, "commands", {}).values()]
+    return known.union({"--help"}, *below)
 
 
 @pytest.mark.parametrize("path", documents(), ids=by_name)
 def test_every_command_option_key_and_code_that_is_named_is_there(path):
     inline, lines = code_of(path)
     assert [(line, unknown_in(line)) for line in (*inline, *lines) if unknown_in(line)] == []
+    options = {one.split()[0].partition("=")[0] for one in inline if one.startswith("--")}
+    assert sorted(options - options_of(COMMANDS)) == []
     keys = {found[1] for one in inline if (found := KEY.match(one))}
     ours = {key for key in keys if key.partition(".")[0] in TABLES and not key.endswith(FILES)}
     ours |= {key for line in lines for key in re.findall(r"-c '?([a-z_.]+)=", line)}
