@@ -1,7 +1,9 @@
 """What is true of every document in the repository: what it names is there."""
 
+import csv
 import operator
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -84,6 +86,34 @@ def test_every_public_name_that_is_named_is_there(path):
     for name in names:
         if not name.startswith(".flower"):  # an extra, imported by itself
             operator.attrgetter(name[1:])(fedmgda)
+
+
+PAGES = [*ROOT.glob("docs/rules/*.md"), *ROOT.glob("docs/explanation/*.md")]
+
+
+def test_a_primary_number_stands_with_the_interval_that_is_published():
+    with (ROOT / "results" / "primary" / "primary.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["verdict"] == "holds"]
+    quoted = 0
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        for mean, low, high in [numbers_of(row) for row in rows]:
+            for after in re.findall(rf"(?<![\d.]){re.escape(mean)}(?!\d)(.{{0,60}})", text):
+                quoted += 1
+                assert re.findall(r"-?\d+\.\d+", after)[:2] == [low, high], f"{page}: {mean}{after}"
+    assert quoted >= len(rows), "each is quoted"
+
+
+def numbers_of(row):
+    return [f"{float(row[name]):.2f}" for name in ("mean", "low", "high")]
+
+
+def test_the_page_to_install_from_lists_the_parts_there_are():
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE) == list(extras)
 
 
 def test_what_is_not_there_is_found():
