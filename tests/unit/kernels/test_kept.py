@@ -112,7 +112,5 @@ def test_what_could_not_be_kept_is_said_once(compile_anew, monkeypatch, caplog):
     with caplog.at_level(logging.WARNING, logger="fedmgda"):
         _prepare.prepare(())
         _prepare.prepare(())
-    assert [message for message in caplog.messages if "NUMBA_CACHE_DIR" in message] == [
-        "They could not be kept on disk, so the next process compiles them again; name a folder "
-        "that can be written in the environment variable NUMBA_CACHE_DIR."
-    ]
+    (said,) = [message for message in caplog.messages if "NUMBA_CACHE_DIR" in message]
+    assert said.startswith("They could not be kept on disk, so the next process compiles them")
