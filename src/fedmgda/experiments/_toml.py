@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda._paths import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +37,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         SpecError: If it is not TOML.
     """
     try:
-        if path.exists() and not path.is_file():
+        if is_folder(path):
             raise DataError(f"{path} is not a file; name the spec, a TOML file.")
         if path.stat().st_size > _MAX_BYTES:
             raise SpecError(f"{path} has more than {_MAX_BYTES} bytes, too many for a spec.")
