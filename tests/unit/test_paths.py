@@ -37,6 +37,13 @@ def test_pipes_and_devices_are_neither(tmp_path):
             kind_of(path)
 
 
+def test_json_is_parsed_in_one_place_which_bounds_it():
+    """What lies within the package is ours."""
+    parses = re.compile(r"json\.loads?\(")
+    found = {file.name for file in SOURCE.rglob("*.py") if parses.search(file.read_text())}
+    assert found == {"_json.py", "_cost.py"}
+
+
 def test_what_a_user_names_is_asked_about_in_one_place():
     """`Path.exists` and its kin raise on names that are too long; those of DONE are our own."""
     asks = re.compile(r"(?<!DONE\))\.(exists|is_file|is_dir)\(\)")

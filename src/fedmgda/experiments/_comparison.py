@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from fedmgda._errors import StoreError
 from fedmgda._files import read_part
-from fedmgda.experiments._json import json_field
+from fedmgda._json import json_field
 from fedmgda.metrics import DRAWS, LEVEL
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from fedmgda._errors import StoreError
+from fedmgda._files import read_file
+from fedmgda._json import read_json
 from fedmgda.experiments import known_ids
 from fedmgda.paper._result import known_mean
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Record", "columns_of", "packed", "read_record", "record_name", "record_of"]
 
+_LARGEST = 1 << 27  # bytes of a record, packed or not
 _DIGITS = 5  # significant digits of what is kept
 _SUMMARY = ("average", "average_weighted", "std", "percentile_5", "percentile_95")
 
@@ -87,14 +90,29 @@ def read_record(run: PlannedRun, folder: Path) -> Record | None:
         StoreError: If the record cannot be read.
     """
     path = folder / record_name(run)
-    if not path.is_file():
+    if (packed := read_file(path, _LARGEST)) is None:
         return None
     try:
-        return record_of(run, json.loads(lzma.decompress(path.read_bytes())))
-    except (OSError, lzma.LZMAError, ValueError, KeyError, TypeError) as error:
+        return record_of(run, read_json(_unpacked(packed)))
+    except (
+        lzma.LZMAError,
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+    ) as error:
         raise StoreError(
             f"{path} is no record of a run ({error}); publish the study again."
         ) from error
+
+
+def _unpacked(packed: bytes) -> bytes:
+    """Undo the compression, of a few bytes that could become billions."""
+    content = (unpacker := lzma.LZMADecompressor()).decompress(packed, _LARGEST)
+    if not unpacker.eof:
+        raise ValueError(f"it is cut short, or has more than {_LARGEST} bytes")
+    return content
 
 
 def record_of(run: PlannedRun, columns: Mapping[str, Any]) -> Record:

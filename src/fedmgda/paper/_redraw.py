@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import StoreError
+from fedmgda._files import read_file
+from fedmgda._json import read_json
 from fedmgda.paper._comparison import cell_name
 from fedmgda.paper._figures import Measured, Pictured, draw_study
 from fedmgda.paper._records import Record, read_record
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from fedmgda.paper._study import Study
 
 __all__ = ["draw_published"]
+
+_LARGEST = 1 << 20
 
 
 def draw_published(folder: Path, target: Path | None = None) -> list[Path]:
@@ -41,7 +44,7 @@ def draw_published(folder: Path, target: Path | None = None) -> list[Path]:
     """
     study = _study_in(folder)
     try:
-        facts = json.loads((folder / "setting.json").read_text(encoding="utf-8"))
+        facts = read_json(read_file(folder / "setting.json", _LARGEST) or b"")
         setting = _setting(study, facts)
         runs = plan_study(study, setting)
         shown = Pictured(

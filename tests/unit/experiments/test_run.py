@@ -8,8 +8,8 @@ import pytest
 from safetensors.numpy import load_file
 
 from fedmgda._errors import DataError, LockedError, StoreError
+from fedmgda._json import encode
 from fedmgda.experiments import RunFolder, Spec, execute, open_run, parse, resolve
-from fedmgda.experiments._json import encode
 from runs import results
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,11 +19,17 @@ def md5_of_bytes(content: bytes) -> str:
 
 def md5_of_file(path: Path) -> str:
     """Return the md5 of a file, read in pieces."""
-    with path.open("rb") as file:
+    with _opened(path) as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def sha256_of_file(path: Path) -> str:
     """Return the sha256 of a file, read in pieces."""
-    with path.open("rb") as file:
+    with _opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _opened(path: Path) -> BinaryIO:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.open("rb")
