@@ -65,7 +65,7 @@ coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of 
 
 docs: $(VENV)/.dev  ## run the examples in docstrings, check the links in the documents, build the site
 	$(PYTEST) $(SHARED) src
-	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md CHANGELOG.md docs
+	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
 	@echo "The site is build/site/index.html."
 

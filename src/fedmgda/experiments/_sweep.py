@@ -14,6 +14,7 @@ In the spec:
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import reduce
@@ -27,6 +28,7 @@ from fedmgda.experiments._parse import parse, suggest
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._settle import settle_all
 from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._spec_key import MOST_RUNS
 from fedmgda.experiments._toml import merged, to_toml
 
 if TYPE_CHECKING:
@@ -113,6 +115,11 @@ def _check_sweep(table: dict[str, Any]) -> None:
     seeds = sweep.get("seeds", [table.get("seed", 0)])
     if not (isinstance(seeds, list) and seeds and all(type(seed) is int for seed in seeds)):
         raise SpecError(f"sweep.seeds must be a list of whole numbers, got {seeds!r:.60}.")
+    grid = sweep.get("grid", {})
+    axes = [seeds, sweep.get("variants"), *(grid.values() if isinstance(grid, dict) else ())]
+    runs = math.prod(len(axis) or 1 for axis in axes if isinstance(axis, list))
+    if runs > MOST_RUNS:
+        raise SpecError(f"The sweep has {runs} runs, more than {MOST_RUNS}; take fewer values.")
 
 
 def _tables(

@@ -196,7 +196,8 @@ def _npz_targets(
         )
     classes, codes = np.unique(targets, return_inverse=True)
     if len(classes) == 1:
-        raise DataError(f"Every target of {name} is {classes[0]}; there is nothing to learn.")
+        only = shown(_class_name(classes[0].item()))
+        raise DataError(f"Every target of {name} is {only}; there is nothing to learn.")
     return codes, tuple(told_apart(shown(_class_name(label)) for label in classes.tolist()))
 
 

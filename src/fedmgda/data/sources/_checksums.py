@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from pathlib import Path
 
 __all__ = ["md5_of_bytes", "md5_of_file", "sha256_of_file"]
@@ -29,7 +30,7 @@ def sha256_of_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path) -> BufferedReader:
     if path.exists() and not path.is_file():  # a pipe would be waited for
         raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     return path.open("rb")
