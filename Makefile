@@ -14,7 +14,7 @@ SHARED := -n 2 --ignore $(DEPLOYED)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench bench-quick coverage docs dist clean
+.PHONY: help demo test test-slow torture check format bench bench-quick coverage docs dist clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test: check  ## run the checks, fetch the data and the browser of tests if that 
 test-slow: $(VENV)/.dev  ## run the tests that take minutes
 	$(PYTEST) $(SHARED) -m slow
 	$(PYTEST) $(DEPLOYED) -m slow
+
+torture: $(VENV)/.dev  ## flip every byte and do all else that takes up to an hour
+	$(PYTEST) $(SHARED) -m torture
 
 check: $(VENV)/.dev  ## check format, lint, types and layers
 	$(BIN)/ruff format --check --quiet .

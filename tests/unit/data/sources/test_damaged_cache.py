@@ -113,3 +113,26 @@ def test_a_cache_in_the_home_of_nobody_is_a_sentence(chosen, monkeypatch):
     monkeypatch.setattr("pwd.getpwuid", unknown)
     with pytest.raises(DataError, match="name a folder in the environment variable FEDMGDA_DATA"):
         cache_root()
+
+
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.torture)])
+def test_a_flipped_byte_of_any_file_is_found_or_changes_no_example(images, step):
+    """Of the manifest that may be where the data came from, and the names of other keys."""
+    folder = cache_root() / "toy"
+    before = {name: map_array(folder / name).tolist() for name in IDX_FILES.values()}
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        for place in range(0, len(content), step):
+            spoil(
+                path,
+                content[:place] + bytes([content[place] ^ (1 << place % 8)]) + content[place + 1 :],
+            )
+            try:
+                ok = verify_origin(images).ok
+            except DataError:
+                ok = False
+            if ok:
+                assert path.name == "manifest.json", (path, place)
+                assert before == {name: map_array(folder / name).tolist() for name in before}
+        spoil(path, content)
+    assert verify_origin(images).ok
