@@ -31,7 +31,7 @@ def test_every_study_runs_and_reports(name, tmp_path):
     for result in report.results:
         factor = study.cost if result.cell.get("variant") in study.longer else 1
         assert result.done
-        assert len(result.rounds) == round(ROUNDS * factor)
+        assert len(result.of_rounds("round")) == round(ROUNDS * factor)
     assert len(report.lines) == len(study.metrics) * len({str(r.cell) for r in report.results})
     values = [value for line in report.lines for value in line.values.values()]
     assert not any(math.isnan(value) for value in values), "a number is missing"

@@ -55,6 +55,7 @@ from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
+from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import (
     merged,
     parse_toml,
@@ -160,6 +161,7 @@ __all__ = [
     "settled_like",
     "spec_keys",
     "spec_tables",
+    "spec_tag",
     "to_json",
     "to_table",
     "to_toml",

@@ -126,9 +126,9 @@ def _obstacle(study: Study, setting: Setting, group: Sequence[Result], metric: s
     if row is not None and rounds != int(row["rounds"]):
         return f"published after {row['rounds']} rounds, ours after {rounds}"
     if not all(result.done for result in group):
-        done = min(result.evaluations[-1].round_num for result in group)
+        done = min(int(result.evaluated[-1]) for result in group)
         return f"ours has come to round {done} of {rounds}"
-    users = len(group[0].evaluations[-1].client_ids)
+    users = len(group[0].users.clients)
     if study.users is not None and abs(users - study.users) > 0.01 * study.users:
         return f"published over {study.users} users, ours has {users}"
     return study.incomparable.get(setting.compat, {}).get(metric, "")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-__all__ = ["STUDIES", "Figure", "Kind", "Study", "load_study", "study_text"]
+__all__ = ["STUDIES", "Figure", "Kind", "Study", "load_study", "study_of", "study_text"]
 
 Kind: TypeAlias = Literal["table", "curves", "violins", "improved", "bars", "questions", "theory"]
 Figure: TypeAlias = Literal["accuracy", "loss", "improved", "violins", "dots"]
@@ -93,7 +93,12 @@ def load_study(name: str) -> Study:
     """
     if name not in STUDIES:
         raise SpecError(f"There is no study {name!r}; {_nearest(name)}")
-    table = tomllib.loads(study_text(name))
+    return study_of(name, study_text(name))
+
+
+def study_of(name: str, text: str) -> Study:
+    """Return the study that a TOML file describes, as one of the package does."""
+    table = tomllib.loads(text)
     about = table.pop("paper")
     for key in ("metrics", "figures", "longer"):
         about[key] = tuple(about.get(key, ()))

@@ -8,6 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 from fedmgda.paper._comparison import cell_name
+from fedmgda.paper._metrics import HEADINGS
 from fedmgda.paper._primary import PRIMARIES, SEEDS, decide, is_whole
 from fedmgda.paper._setting import seeds_of
 from fedmgda.paper._verdict import rule_text, tolerance
@@ -159,7 +160,9 @@ def promises_lines(found: Sequence[Promise]) -> list[str]:
 def line_cells(study: Study, line: Line) -> tuple[str, str, str, str, str]:
     """Return the texts of one line: row, ours, published, difference, verdict."""
     spread = f" ± {line.std:.2f}" if len(line.values) > 1 else ""
-    ours = "diverged" if math.isnan(line.mean) else f"{line.mean:.2f}{spread}"
+    # What was fixed beforehand is asked of every row, also of one that it says nothing of.
+    missing = "-" if line.metric in HEADINGS else "diverged"
+    ours = missing if math.isnan(line.mean) else f"{line.mean:.2f}{spread}"
     published = f"{line.published.mean:.2f} ± {line.published.pm:.2f}" if line.published else "-"
     gap = "-" if line.difference is None else f"{line.difference:+.2f}"
     return cell_name(study, line.cell), ours, published, gap, line.verdict.word
