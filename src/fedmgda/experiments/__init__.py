@@ -1,5 +1,6 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
+from fedmgda._json import to_json
 from fedmgda.experiments._audit import Audit, Finding
 from fedmgda.experiments._build import build_clients
 from fedmgda.experiments._build_data import build_data
@@ -25,7 +26,6 @@ from fedmgda.experiments._folder_files import NODES, is_file_of_run
 from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
-from fedmgda.experiments._json import to_json
 from fedmgda.experiments._keys import SpecKey, SpecTable, spec_keys, spec_tables
 from fedmgda.experiments._labels import distinct_names, without_twins
 from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes

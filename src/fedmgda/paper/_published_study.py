@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import lzma
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import SpecError, StoreError
+from fedmgda._files import read_file
+from fedmgda._json import read_json
 from fedmgda.experiments import Environment, spec_tag
-from fedmgda.paper._records import record_name, unpacked
+from fedmgda.paper._records import LARGEST_RECORD, record_name, unpacked
 from fedmgda.paper._setting import Setting, plan_study, seeds_of
 from fedmgda.paper._study import STUDIES, load_study, study_of
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fedmgda.paper._study import Study
 
 __all__ = ["PublishedStudy", "open_published", "study_in"]
+
+_LARGEST = 1 << 22  # bytes of any other file
 
 
 @final
@@ -52,7 +55,7 @@ class PublishedStudy:
             StoreError: If the record cannot be read, or is that of another spec.
         """
         path = self.folder / record_name(run)
-        if not path.is_file():
+        if (content := read_file(path, LARGEST_RECORD)) is None:
             return None
         if self.tags.get(run.folder_name) != spec_tag(run.spec):
             raise StoreError(
@@ -60,9 +63,8 @@ class PublishedStudy:
                 "was published with the same rounds, compat and changes."
             )
         try:
-            content = path.read_bytes()
             return unpacked(run, content, done=self.finished, environments=self.environments)
-        except (OSError, lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (lzma.LZMAError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise StoreError(
                 f"{path} is no record of a run ({error}); publish the study again."
             ) from error
@@ -76,9 +78,9 @@ def open_published(folder: Path) -> PublishedStudy:
     """
     study = study_in(folder)
     try:
-        facts = json.loads((folder / "setting.json").read_text(encoding="utf-8"))
+        facts = _read(folder / "setting.json")
         setting = _setting(study, facts)
-        environments = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+        environments = _read(folder / "environment.json")
         then = study_of(study.name, (folder / "spec.toml").read_text(encoding="utf-8"))
         return PublishedStudy(
             folder=folder,
@@ -88,7 +90,7 @@ def open_published(folder: Path) -> PublishedStudy:
             environments=tuple(Environment(**found) for found in environments),
             tags={run.folder_name: spec_tag(run.spec) for run in plan_study(then, setting)},
         )
-    except (OSError, ValueError, KeyError, TypeError, SpecError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, SpecError) as error:
         raise StoreError(f"{folder} holds no published study that can be read: {error}.") from error
 
 
@@ -101,6 +103,10 @@ def study_in(folder: Path) -> Study:
         f"{folder} holds no published study: no setting.json beside the table of one; "
         "name a folder that was written with --publish."
     )
+
+
+def _read(path: Path) -> Any:
+    return read_json(read_file(path, _LARGEST) or b"")
 
 
 def _setting(study: Study, facts: Mapping[str, Any]) -> Setting:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedmgda._json import read_json
 from fedmgda.paper._result import Result, Users, malicious_clients
 
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ if TYPE_CHECKING:
         Run as RunFolder,
     )
 
-__all__ = ["as_published", "packed", "record_name", "result_of", "unpacked"]
+__all__ = ["LARGEST_RECORD", "as_published", "packed", "record_name", "result_of", "unpacked"]
 
+LARGEST_RECORD = 1 << 27  # bytes of what is kept of a run, packed or not
 _DIGITS = 7  # significant digits of what is kept; five in the first version
 _SUMMARY = ("average", "average_weighted", "std", "percentile_5", "percentile_95")
 
@@ -80,7 +82,15 @@ def unpacked(
     Raises:
         ValueError: If the content is no such record; also KeyError, TypeError, LZMAError.
     """
-    return _result(run, lzma.decompress(content).decode(), done, environments)
+    return _result(run, _decompressed(content), done, environments)
+
+
+def _decompressed(content: bytes) -> str:
+    """Undo the compression, of a few bytes that could become billions."""
+    text = (unpacker := lzma.LZMADecompressor()).decompress(content, LARGEST_RECORD)
+    if not unpacker.eof:
+        raise ValueError(f"it is cut short, or has more than {LARGEST_RECORD} bytes")
+    return text.decode()
 
 
 def as_published(result: Result) -> Result:
@@ -106,7 +116,7 @@ def _text(result: Result) -> str:
 
 
 def _result(run: PlannedRun, text: str, done: bool, environments: Sequence[Environment]) -> Result:
-    kept = json.loads(text)
+    kept = read_json(text)
     users, commit = kept["users"], kept.get("commit")
     of_commit = tuple(found for found in environments if found.commit == commit)
     return Result(
