@@ -9,6 +9,7 @@ from fedmgda.experiments._code import named_code, refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
 from fedmgda.experiments._compared import comparison_order
+from fedmgda.experiments._compared_users import are_same_users, user_label
 from fedmgda.experiments._comparison import (
     Against,
     ClientGain,
@@ -17,7 +18,7 @@ from fedmgda.experiments._comparison import (
     comparison_csv,
     is_comparison_csv,
 )
-from fedmgda.experiments._conclusion import most_telling
+from fedmgda.experiments._conclusion import in_seeds, most_telling, of_clients
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
@@ -116,6 +117,7 @@ __all__ = [
     "TrainedModel",
     "Training",
     "Verdict",
+    "are_same_users",
     "build_clients",
     "build_data",
     "cells",
@@ -127,6 +129,7 @@ __all__ = [
     "distinct_names",
     "execute",
     "holds_run",
+    "in_seeds",
     "inert_decay",
     "interruptible",
     "is_comparison_csv",
@@ -140,6 +143,7 @@ __all__ = [
     "npy_array",
     "npz_arrays",
     "npz_bytes",
+    "of_clients",
     "open_run",
     "parse",
     "parse_toml",
@@ -166,6 +170,7 @@ __all__ = [
     "toml_value",
     "train",
     "unlisted_notes",
+    "user_label",
     "verify",
     "with_client_ids",
     "with_overrides",

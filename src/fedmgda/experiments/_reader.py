@@ -10,6 +10,7 @@ from fedmgda._errors import DataError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_part
 from fedmgda.data import data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._folder_files import (
@@ -36,6 +37,7 @@ from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
     is_same_partition,
     partition_fingerprint,
+    partition_holdings,
     partition_sizes,
     partition_target_sums,
 )
@@ -266,6 +268,31 @@ class Run:
     def sizes(self) -> Mapping[Split, Indices]:
         """How many examples each client has, by split."""
         return self._parsed(PARTITION, partition_sizes)
+
+    @cached_property
+    def users(self) -> tuple[str, ...]:
+        """Who the clients are: what two runs have in common here are the same users.
+
+        A client that has a name is who it is called. One without is the rows that it holds, of the
+        same data, in whichever split: where the seed deals the rows, the clients of another seed
+        are other users, whatever their numbers.
+        """
+        names = [client.name for client in self.clients]
+        if names and all(names):
+            return tuple(map(str, names))
+        return self._parsed(PARTITION, partition_holdings)
+
+    @cached_property
+    def attackers(self) -> tuple[int, ...]:
+        """The numbers of the clients that attack.
+
+        Raises:
+            SpecError: If the spec calls one by a name that nobody has.
+        """
+        if self.spec.attack.name in {None, "none"} or self.spec.baseline is not None:
+            return ()
+        names = [client.name or str(client.client_id) for client in self.clients]
+        return known_ids(with_client_ids(self.spec, names, len(names)).attack.clients)
 
     @cached_property
     def target_sums(self) -> Vector | None:

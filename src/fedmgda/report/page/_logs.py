@@ -54,7 +54,7 @@ def _of_run(group: Group, view: RunView, measure: str) -> list[Any]:
     values = row.accuracies if measure == "accuracy" else row.losses
     return [
         (
-            group.name, view.seed, view.client_name(client),
+            group.name, view.seed, view.user_name(client),
             "malicious" if client in view.malicious else "honest", value,
         )
         for client, value in zip(row.client_ids, values.tolist(), strict=True)
@@ -83,7 +83,7 @@ def quarantine_tables(source: Source) -> tuple[Table, Table] | None:
     A reason counts without its numbers: "3 NaN in the update" and "5 NaN in the update" are one.
     """
     rows = [
-        (group.name, view.seed, row.round_num, view.client_name(one.client_id), one.reason)
+        (group.name, view.seed, row.round_num, view.user_name(one.client_id), one.reason)
         for group in source.groups
         for view in group.views
         for row in view.rounds

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TypeVar, final
 from fedmgda._errors import DataError, FedmgdaError
 from fedmgda._files import is_there
 from fedmgda.experiments import (
+    are_same_users,
     comparison_order,
     distinct_names,
     holds_run,
-    known_ids,
     open_run,
     run_folders,
-    with_client_ids,
+    user_label,
     without_twins,
     worst_clients,
 )
@@ -59,7 +59,10 @@ class RunView:
         summary: What it is remembered by; None while it is not finished, or cannot be read.
         verdict: What became of it; None before the first evaluation, or if it cannot be read.
         lines: Every client with how sure its scores are.
+        users: Who the clients are; None where that cannot be told.
         malicious: The clients that attack.
+        apart: Whether another seed on the page has other users: then a user has the seed in its
+            name, and nothing is said of it over seeds.
         problems: A sentence for everything that is broken.
     """
 
@@ -73,7 +76,9 @@ class RunView:
     summary: Summary | None = None
     verdict: Verdict | None = None
     lines: tuple[ClientLine, ...] = ()
+    users: tuple[str, ...] | None = None
     malicious: tuple[int, ...] = ()
+    apart: bool = False
     problems: tuple[str, ...] = ()
 
     @property
@@ -86,10 +91,10 @@ class RunView:
         """Whether it is what federations are held against, and none itself."""
         return self.run.spec.baseline is not None
 
-    def client_name(self, client_id: int) -> str:
-        """Return what a client is called."""
+    def user_name(self, client_id: int) -> str:
+        """Return what a client is called: one name, one user, on the whole page."""
         found = self.clients[client_id].name if client_id < len(self.clients) else None
-        return found or f"client {client_id}"
+        return user_label(found or f"client {client_id}", self.seed if self.apart else None)
 
 
 @final
@@ -163,10 +168,11 @@ def read_source(paths: Sequence[Path]) -> Source:
     if not runs:
         raise errors[0] if errors else DataError("There is no run to report; name a run folder.")
     runs, notes = without_twins(runs)
+    views = [_view(name, run) for name, run in zip(distinct_names(runs), runs, strict=True)]
+    views = _told_apart(views)
     groups: dict[str, list[RunView]] = {}
-    for name, run in zip(distinct_names(runs), runs, strict=True):
-        groups.setdefault(name, []).append(_view(name, run))
-    views = [view for group in groups.values() for view in group]
+    for view in views:
+        groups.setdefault(view.label, []).append(view)
     problems = dict.fromkeys([*broken, *(said for view in views for said in view.problems)])
     ordered = sorted(groups.items(), key=lambda item: item[1][0].baseline)
     return Source(
@@ -174,6 +180,13 @@ def read_source(paths: Sequence[Path]) -> Source:
         notes=tuple(notes),
         broken=tuple(problems),
     )
+
+
+def _told_apart(views: Sequence[RunView]) -> list[RunView]:
+    """Name users by their seed where two seeds have other ones."""
+    of = {view.seed: view.users for view in views if view.clients}
+    apart = not are_same_users(of.values())
+    return [replace(view, apart=apart) for view in views]
 
 
 def _runs_in(path: Path) -> list[Path]:
@@ -208,15 +221,7 @@ def _view(label: str, run: Run) -> RunView:
         summary=summary,
         verdict=part(lambda: run.verdict, None) if evaluations else None,
         lines=part(lambda: tuple(worst_clients(run, len(clients))), ()) if clients else (),
-        malicious=part(lambda: _malicious(run, clients), ()),
+        users=part(lambda: run.users, None) if clients else None,
+        malicious=part(lambda: run.attackers, ()) if clients else (),
         problems=tuple(dict.fromkeys(problems)),
     )
-
-
-def _malicious(run: Run, clients: Sequence[ClientResult]) -> tuple[int, ...]:
-    spec = run.spec
-    if spec.attack.name in {None, "none"} or spec.baseline is not None:
-        return ()
-    names = [client.name or str(client.client_id) for client in clients]
-    count = len(run.sizes["train"])
-    return known_ids(with_client_ids(spec, names or None, count).attack.clients)

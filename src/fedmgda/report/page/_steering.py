@@ -57,7 +57,7 @@ def _steering(group: Group) -> list[Any]:
     kept = set(sorted(total, key=lambda client: -total[client])[:_MOST_CLIENTS])
     return [
         (
-            group.name, view.client_name(client), *edges[place], sums[client, place] / count,
+            group.name, view.user_name(client), *edges[place], sums[client, place] / count,
             count,
         )
         for (client, place), count in sorted(counts.items())
@@ -97,7 +97,7 @@ def _blocking(view: RunView, name: str) -> list[Any]:
             continue  # the direction was only proposed: what counts is the step that was made
         counts = np.array([getattr(client, key) or 0 for client in view.clients])
         found += [
-            (name, view.client_name(int(i)), what, int(counts[i]), view.clients[i].rounds)
+            (name, view.user_name(int(i)), what, int(counts[i]), view.clients[i].rounds)
             for i in np.flatnonzero(counts)
         ]
     return found

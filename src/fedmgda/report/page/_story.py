@@ -63,7 +63,7 @@ def _curves(group: Group, measure: str) -> list[Any]:
         values = row.accuracies if measure == "accuracy" else row.losses
         for client, value in zip(row.client_ids[:_MOST_USERS], values.tolist(), strict=False):
             if math.isfinite(value):
-                found.append((group.name, view.client_name(client), row.round_num, value))
+                found.append((group.name, view.user_name(client), row.round_num, value))
     return found
 
 
@@ -82,7 +82,7 @@ def _ends(group: Group, measure: str) -> list[Any]:
     lines = {line.client_id: line for line in view.lines}
     return [
         (
-            group.name, view.client_name(one.client_id), *value_of(lines[one.client_id], measure),
+            group.name, view.user_name(one.client_id), *value_of(lines[one.client_id], measure),
             ranked.index(known[one.client_id]) + 1, len(ranked), one.train_examples,
             one.test_examples, one.rounds, one.rounds_sacrificed, one.rounds_opposed,
             "malicious" if one.client_id in view.malicious else "honest",

@@ -57,7 +57,7 @@ def _scored(group: Group, score: RunScore, joined: Joined) -> list[Any]:
     rows = next(pair.found.rows for pair in joined.pairs if group.name in {pair.ours, pair.theirs})
     return [
         (
-            group.name, view.client_name(client), score.clients[client], score.low[client],
+            group.name, view.user_name(client), score.clients[client], score.low[client],
             score.high[client], rows[client], _kind(client, view.malicious), len(score.seeds),
         )
         for client in range(len(score.clients))
@@ -76,7 +76,7 @@ def _recorded(group: Group, measure: str) -> list[Any]:
         if math.isfinite(value):
             found.append(
                 (
-                    group.name, group.first.client_name(client), value, low, high,
+                    group.name, group.first.user_name(client), value, low, high,
                     sum(line.test_examples for line in mine),
                     _kind(client, group.first.malicious), len(mine),
                 )
