@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda._text import counted, listed
+from fedmgda.experiments import of_clients
 from fedmgda.metrics import FEW_ROWS
+from fedmgda.report.page._facts import LEARNED, SO_FAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,16 +67,20 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
     rest += f" {_damaged(broken)}" if broken else ""
     if not total:
         return Answer(question=question, answer=f"Not known{soon}.{rest}")
-    if outcomes["learned"] == total:
-        told = {1: "Yes.", 2: "Yes, both runs."}.get(total, f"Yes: all {total} runs learned.")
-        return Answer(question=question, answer=told + rest, mood="warn" if broken else "good")
+    learned, early = outcomes[LEARNED], outcomes[LEARNED + SO_FAR]
+    if learned + early == total:
+        told = {1: "Yes", 2: "Yes, both runs"}.get(total, f"Yes: all {total} runs learned")
+        if early:
+            told += ", so far" if early == total else f", {early} of them so far"
+        mood = "warn" if broken else "quiet" if early else "good"
+        return Answer(question=question, answer=f"{told}.{rest}", mood=mood)
     others = [
         f"{one.name} {outcome}" + (f" ({count} of {len(one.seeds)} seeds)" if count > 1 else "")
         for one in facts
         for outcome, count in one.outcomes.items()
-        if outcome != "learned"
+        if outcome.removesuffix(SO_FAR) != LEARNED
     ]
-    told = f"{outcomes['learned']} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
+    told = f"{learned + early} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
     return Answer(question=question, answer=told + rest, mood="bad")
 
 
@@ -103,12 +109,12 @@ def _than(theirs: str) -> str:
 
 
 def _worse(pair: Pair) -> str:
-    users = sum(gain.gain == gain.gain for gain in pair.against.clients)
+    against = pair.against
     if not pair.known_chance:
-        return f"{pair.against.losing} of {users} users under {pair.ours} score lower"
-    chance = pair.against.worse_by_chance
+        return f"{of_clients(against.losing, against, 'user')} under {pair.ours} score lower"
+    chance = against.worse_by_chance
     return (
-        f"{pair.against.worse} of {users} users under {pair.ours} "
+        f"{of_clients(against.worse, against, 'user')} under {pair.ours} "
         f"(chance alone would make {chance:.{1 if 0.05 <= chance < 2 else 0}f})"
     )
 

@@ -56,18 +56,20 @@ def blocking_chart(users: int) -> Chart:
     )  # fmt: skip
 
 
-def story_chart(value: Value) -> Chart:
-    """Return one user's curve under every run."""
+def story_chart(value: Value, *, bands: bool) -> Chart:
+    """Return one user's curve under every run, and its range over seeds where it has one."""
     spec = curve(value)
-    points = spec["layer"][2]
+    area, line, points = spec["layer"]
     points["mark"] = {"type": "point", "filled": True, "size": 40, "opacity": 1}
     points["encoding"]["tooltip"] = [
         text("run"), text("user"), text("round", "round", "d"),
         text("value", value.label, value.format),
+        *([text("low", "lowest seed", value.format), text("high", "highest seed", value.format)]
+          if bands else []),
     ]  # fmt: skip
-    for layer in spec["layer"][1:]:
+    for layer in (line, points):
         layer["encoding"]["y"] = {**layer["encoding"]["y"], "field": "value"}
-    spec["layer"] = spec["layer"][1:]
+    spec["layer"] = [area, line, points] if bands else [line, points]
     return Chart(
         name="story-curve",
         title=f"This user's {value.label} over rounds",

@@ -13,11 +13,21 @@ from fedmgda.report.page._table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fedmgda.experiments import EvaluationRow
+    from fedmgda.experiments import EvaluationRow, Verdict
     from fedmgda.report.page._joined import Joined
     from fedmgda.report.page._source import Group, RunView, Source
 
-__all__ = ["GroupFacts", "facts_table", "final_evaluation", "group_facts", "measure_of"]
+__all__ = [
+    "LEARNED",
+    "SO_FAR",
+    "GroupFacts",
+    "facts_table",
+    "final_evaluation",
+    "group_facts",
+    "measure_of",
+]
+
+LEARNED, SO_FAR = "learned", " so far"
 
 
 @final
@@ -31,7 +41,7 @@ class GroupFacts:
         rule: The rule, or the baseline.
         seeds: Their seeds.
         states: Where they stand, and how many of them.
-        outcomes: Their verdicts, and how many of each.
+        outcomes: Their verdicts, and how many of each; "... so far" of runs that are not finished.
         good: Whether every verdict lets a script go on.
         sentence: The most important thing; None where nothing is known yet.
         average: Of the users' accuracy, or loss, at the model that is kept.
@@ -110,7 +120,7 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
         rule=rule_of(group.first),
         seeds=tuple(view.seed for view in views),
         states=dict(Counter(view.state for view in views)),
-        outcomes=dict(Counter(verdict.outcome for verdict in verdicts)),
+        outcomes=dict(Counter(_outcome(view, view.verdict) for view in views if view.verdict)),
         good=all(verdict.good for verdict in verdicts),
         sentence=_sentence(group, joined),
         average=_mean(average),
@@ -181,12 +191,29 @@ def _sentence(group: Group, joined: Joined) -> str | None:
     concluded = joined.conclusion_of(group.name)
     if concluded is not None:
         return concluded
-    verdicts = [(view.seed, view.verdict) for view in group.views if view.verdict is not None]
-    if not verdicts:
-        return None
-    seed, verdict = min(verdicts, key=lambda pair: pair[1].good)
-    several = len({one.outcome for _, one in verdicts}) > 1
-    return f"Seed {seed}: {verdict.headline}" if several else verdict.headline
+    judged = [(view, view.verdict) for view in group.views if view.verdict is not None]
+    return _over_seeds(judged, len(group.views)) if judged else None
+
+
+def _outcome(view: RunView, verdict: Verdict) -> str:
+    return verdict.outcome if view.state == "finished" else f"{verdict.outcome}{SO_FAR}"
+
+
+def _over_seeds(judged: Sequence[tuple[RunView, Verdict]], seeds: int) -> str:
+    """Say what became of several seeds: of all alike in one sentence, else of the worst of them."""
+    view, verdict = min(judged, key=lambda pair: pair[1].good)
+    alike = {_outcome(*pair) for pair in judged} == {LEARNED}
+    losses = [one.loss for _, one in judged if one.loss is not None]
+    before = [one.initial_loss for _, one in judged if one.initial_loss is not None]
+    if len(judged) > 1 and alike and losses:
+        every = f"all {seeds}" if seeds == len(judged) else f"{len(judged)} of {seeds}"
+        range_ = f"{min(losses):.3g} to {max(losses):.3g}, {np.mean(losses):.3g} on average"
+        first = f"; {np.mean(before):.3g} before training" if before else ""
+        return f"It learned in {every} seeds: test loss {range_}{first}."
+    said = verdict.headline
+    if view.state != "finished":
+        said = f"After round {len(view.rounds)} of {view.run.spec.rounds}: {said}"
+    return f"Seed {view.seed}: {said}" if seeds > 1 else said
 
 
 def _average_and_worst(view: RunView, measure: str) -> tuple[float | None, float | None]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmgda._text import counted, listed
 from fedmgda.report.page._answers import protected_losses
+from fedmgda.report.page._facts import SO_FAR
 from fedmgda.report.page._html import Markup, element, joined
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def verdicts(facts: Sequence[GroupFacts], source: Source) -> Markup:
 def _card(one: GroupFacts, group: Group) -> Markup:
     badges = joined(
         element("span", _badge(outcome, count, len(one.seeds)),
-                class_=f"badge {_BADGES.get(outcome, 'quiet')}")
+                class_=f"badge {_BADGES.get(outcome.removesuffix(SO_FAR), 'quiet')}")
         for outcome, count in (one.outcomes or one.states).items()
     )  # fmt: skip
     more = dict.fromkeys(

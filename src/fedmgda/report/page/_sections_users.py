@@ -20,7 +20,7 @@ from fedmgda.report.page._joined import joined_table, pairs_table
 from fedmgda.report.page._logs import attack_tables
 from fedmgda.report.page._section import LeftOut, Section
 from fedmgda.report.page._steering import blocking_table, steering_table
-from fedmgda.report.page._story import story_tables
+from fedmgda.report.page._story import story_tables, untold
 from fedmgda.report.page._users import users_table
 
 if TYPE_CHECKING:
@@ -44,6 +44,10 @@ def users_section(context: Context) -> Section | LeftOut:
     ]
     if any(cell > 1 for cell in table.column("seeds") if isinstance(cell, int)):
         lead.append("With several seeds a dot is the mean over them.")
+    if context.source.apart:
+        lead.append(
+            "Each seed deals the rows anew, to users of its own: a dot is one user of one seed."
+        )
     return Section(
         name="users",
         short="Users",
@@ -69,6 +73,11 @@ def gains_section(context: Context) -> Section | LeftOut:
         )
     else:
         lead.append("No test rows were kept: what is owed to their chance is not known.")
+    if joined.apart:
+        lead.append(
+            "Each seed deals the rows anew, to users of its own: counts are means over seeds, and "
+            "no user's values are."
+        )
     if joined.left_out:
         lead.append(f"{counted(joined.left_out, 'more pair')} left out: fedmgda compare has them.")
     lead += joined.why_not
@@ -117,14 +126,18 @@ def story_section(context: Context) -> Section | LeftOut:
     tables = story_tables(context.source, context.measure)
     if tables is None:
         return LeftOut(title=title, why="no user has been evaluated yet.")
-    lead = ("Write the name of a user, or click a dot above. Of several seeds the first is shown.",)
+    bands = "low" in tables[0].columns
+    over = "A band goes from the lowest to the highest seed." if bands else None
+    if context.source.apart:
+        over = "Each seed deals the rows anew, to users of its own: one is chosen with its seed."
+    lead = ("Write the name of a user, or click a dot above.", over, untold(context.source))
     return Section(
         name="story",
         short="One user",
         title=title,
-        lead=lead,
+        lead=tuple(sentence for sentence in lead if sentence),
         tables=tables,
-        charts=(story_chart(context.value),),
+        charts=(story_chart(context.value, bands=bands),),
         search=True,
     )
 

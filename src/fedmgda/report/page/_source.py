@@ -137,6 +137,11 @@ class Source:
         return [view for group in self.groups for view in group.views]
 
     @property
+    def apart(self) -> bool:
+        """Whether two seeds have other users."""
+        return any(view.apart for view in self.views)
+
+    @property
     def federated(self) -> list[Group]:
         """The groups that are no baselines."""
         return [group for group in self.groups if not group.first.baseline]
@@ -183,9 +188,12 @@ def read_source(paths: Sequence[Path]) -> Source:
 
 
 def _told_apart(views: Sequence[RunView]) -> list[RunView]:
-    """Name users by their seed where two seeds have other ones."""
-    of = {view.seed: view.users for view in views if view.clients}
-    apart = not are_same_users(of.values())
+    """Name users by their seed where two seeds of the same data have other ones."""
+    users: dict[str, list[tuple[str, ...] | None]] = {}
+    for view in views:
+        if view.clients:
+            users.setdefault(repr(view.run.spec.data), []).append(view.users)
+    apart = not all(are_same_users(known) for known in users.values())
     return [replace(view, apart=apart) for view in views]
 
 

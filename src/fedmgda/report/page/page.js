@@ -267,13 +267,15 @@
     const rows = rowsOf("story-end").filter((row) => row.user === user);
     const columns = data.tables["story-end"].columns.filter((column) =>
       column !== "user" && rows.some((row) => row[column] !== null
-        && (column !== "kind" || row.kind !== "honest")));
-    facts.append(tableOf(columns, rows, `${user} at the end of every run, with its 95 % interval (low, high)`,
+        && (column !== "kind" || row.kind !== "honest") && (column !== "seeds" || row.seeds > 1)));
+    const over = rows.some((row) => row.seeds > 1) ? "; the mean over seeds, counts their sum" : "";
+    facts.append(tableOf(columns, rows,
+      `${user} at the end of every run: its test ${data.measure} with a 95 % interval (low, high)${over}`,
       data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
     if (gains.length) {
       facts.append(tableOf(["pair", "theirs", "ours", "gain", "gain low", "gain high", "call"], gains,
-        `${user}: what it gains, the mean over seeds`, data.tables.gains.percent));
+        `${user}: what it gains`, data.tables.gains.percent));
     }
     chosen.set("story-curve", user);
     drawAll(["story-curve"]);

@@ -243,7 +243,7 @@ def test_the_numbers_are_those_of_the_run(sweep, page):
         if name == "fedavg"
     }
     assert users == {
-        f"client {client.client_id}": pytest.approx(client.test_accuracy, rel=1e-4)
+        f"client {client.client_id} (seed 0)": pytest.approx(client.test_accuracy, rel=1e-4)
         for client in run.clients
     }
 
