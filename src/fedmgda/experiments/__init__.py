@@ -70,7 +70,7 @@ from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._unlisted import unlisted_notes
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._verify import verify
-from fedmgda.experiments._worst import ClientLine, worst_clients
+from fedmgda.experiments._worst import ClientLine, recorded_clients, worst_clients
 
 __all__ = [
     "COLUMNS",
@@ -153,6 +153,7 @@ __all__ = [
     "propose_spec",
     "read_encoder",
     "read_toml",
+    "recorded_clients",
     "refuse_code",
     "refuse_inert_decay",
     "refuse_other_runs",

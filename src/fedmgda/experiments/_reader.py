@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
-from fedmgda._errors import DataError, StoreError
+from fedmgda._errors import DataError, SpecError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_part
 from fedmgda.data import data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
@@ -132,7 +132,11 @@ class Run:
             if inside := run_folders(path):
                 raise DataError(_several(path, inside))
             raise DataError(f"{path} holds no run: there is no {SPEC} in it.")
-        self.spec = parse(Spec, parse_toml(content, path / SPEC))
+        table = parse_toml(content, path / SPEC)
+        try:
+            self.spec = parse(Spec, table)
+        except SpecError as error:
+            raise SpecError(f"{path / SPEC} is damaged, or of a later version: {error}") from error
         self.environment = self._environment()
 
     @property
@@ -289,8 +293,11 @@ class Run:
         Raises:
             SpecError: If the spec calls one by a name that nobody has.
         """
+        given = self.spec.attack.clients or ()
         if self.spec.attack.name in {None, "none"} or self.spec.baseline is not None:
             return ()
+        if all(isinstance(client, int) for client in given):
+            return known_ids(given)
         names = [client.name or str(client.client_id) for client in self.clients]
         return known_ids(with_client_ids(self.spec, names, len(names)).attack.clients)
 
@@ -397,10 +404,24 @@ class Run:
         Raises:
             StoreError: At the first file that is not what the run wrote.
         """
-        for name, wanted in self._digests.items():
-            compare_digest(self.path, name, file_digest(self.path / name, wanted.bytes), wanted)
+        for name in self.result_files:
+            self.check_file(name)
         if self.finished:
             _ = self.rounds, self.evaluations, self.summary
+
+    @property
+    def result_files(self) -> tuple[str, ...]:
+        """The files whose digests are in `DONE`; none before the run is finished."""
+        return tuple(self._digests)
+
+    def check_file(self, name: str) -> None:
+        """Hold a file of a finished run against its digest.
+
+        Raises:
+            StoreError: If it is not what the run wrote.
+        """
+        wanted = self._digests[name]
+        compare_digest(self.path, name, file_digest(self.path / name, wanted.bytes), wanted)
 
     def _environment(self) -> Environment:
         found = parse_file(

@@ -148,15 +148,22 @@ def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
     ]
     if not sentences:
         return Answer(question=question, answer=_no_rounds(facts))
-    unread = [one.name for one in facts if one.broken and not one.rounds]
-    if unread:
-        sentences.append(f"Not known of {listed(unread, _MANY)}: no round could be read.")
+    unread = _unread(facts)
     mood = "bad" if bad else "warn" if unread else "good"
-    return Answer(question=question, answer=" ".join(sentences), mood=mood)
+    return Answer(question=question, answer=" ".join(sentences) + unread, mood=mood)
+
+
+def _unread(facts: Sequence[GroupFacts]) -> str:
+    """Say of which runs nothing is known, to be put behind what is known of others."""
+    none = [one.name for one in facts if one.unread and not one.rounds]
+    some = [one.name for one in facts if one.unread and one.rounds]
+    told = f" Not known of {listed(none, _MANY)}: no round could be read." if none else ""
+    more = f" Not known of all rounds of {listed(some, _MANY)}: some cannot be read."
+    return told + (more if some else "")
 
 
 def _no_rounds(facts: Sequence[GroupFacts]) -> str:
-    if any(one.broken for one in facts):
+    if any(one.unread for one in facts):
         return "Not known: no round could be read."
     return "Not known: no round has been recorded."
 
@@ -184,7 +191,8 @@ def _idle(facts: Sequence[GroupFacts]) -> Answer:
         return Answer(question=question, answer=_no_rounds(facts))
     lost = sum(one.quarantined for one in facts)
     tail = f" {lost:,} replies were quarantined." if lost else ""
+    tail += _unread(facts)
     if not told:
         answer = f"No round was held, stalled or failed.{tail}"
-        return Answer(question=question, answer=answer, mood="warn" if lost else "good")
+        return Answer(question=question, answer=answer, mood="warn" if tail else "good")
     return Answer(question=question, answer=f"{listed(told, _MANY)}.{tail}", mood="warn")

@@ -14,7 +14,14 @@ from fedmgda.report.page._charts import (
     text,
 )
 
-__all__ = ["attack_charts", "blocking_chart", "quarantine_chart", "seconds_chart", "story_chart"]
+__all__ = [
+    "attack_users_chart",
+    "attack_weight_chart",
+    "blocking_chart",
+    "quarantine_chart",
+    "seconds_chart",
+    "story_chart",
+]
 
 _RUN: Spec = {"field": "run", "type": "nominal", "axis": {"title": None}, "sort": None}
 
@@ -82,10 +89,10 @@ def story_chart(value: Value, *, bands: bool) -> Chart:
     )
 
 
-def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
-    """Return honest and malicious users apart, and the share of λ that attackers had."""
+def attack_users_chart(value: Value) -> Chart:
+    """Return honest and malicious users apart."""
     kinds = meant(honest="plain", malicious="bad")
-    strip = Chart(
+    return Chart(
         name="attack-users",
         lanes=("run",),
         step=46,
@@ -112,7 +119,11 @@ def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
             },
         },
     )  # fmt: skip
-    share = Chart(
+
+
+def attack_weight_chart() -> Chart:
+    """Return the share of λ that attackers had."""
+    return Chart(
         name="attack-lambda",
         title="Share of λ that the attackers had",
         description="A line for each run: how much weight attackers had in the step.",
@@ -122,7 +133,6 @@ def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
             Value(label="share of λ", format=".1%", axis=".0%"), scale={"zero": True}
         ),
     )
-    return [strip, share] if weights else [strip]
 
 
 def quarantine_chart() -> Chart:

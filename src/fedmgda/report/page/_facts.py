@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from fedmgda.report.page._run_view import ROUNDS
 from fedmgda.report.page._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fedmgda.experiments import EvaluationRow, Verdict
+    from fedmgda.experiments import GroupSummary, Verdict
     from fedmgda.report.page._joined import Joined
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = [
     "LEARNED",
     "SO_FAR",
     "GroupFacts",
     "facts_table",
-    "final_evaluation",
     "group_facts",
     "measure_of",
 ]
@@ -59,6 +60,7 @@ class GroupFacts:
         said: How many of these there were.
         few: How many users have fewer than ten test rows.
         broken: How many of its folders are damaged.
+        unread: Of how many rounds are missing for that.
     """
 
     name: str
@@ -84,23 +86,23 @@ class GroupFacts:
     said: int | None
     few: int
     broken: int
+    unread: int
 
 
 def measure_of(source: Source) -> str:
     """Return "accuracy", or "loss" where no run has an accuracy."""
     for view in source.views:
-        final = final_evaluation(view)
-        if final is not None and final.honest.accuracy is not None:
+        scores = _final_scores(view)
+        if scores is not None and scores.accuracy is not None:
             return "accuracy"
     return "loss"
 
 
-def final_evaluation(view: RunView) -> EvaluationRow | None:
-    """Return the evaluation of the model that is kept, or the last one so far."""
-    if not view.evaluations:
-        return None
-    kept = view.summary.round_num if view.summary is not None else None
-    return next((row for row in view.evaluations if row.round_num == kept), view.evaluations[-1])
+def _final_scores(view: RunView) -> GroupSummary | None:
+    """Return what honest users have of the model that is kept, or of the last one so far."""
+    if view.summary is not None:
+        return view.summary.honest
+    return view.evaluations[-1].honest if view.evaluations else None
 
 
 def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
@@ -142,6 +144,7 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
         said=sum(one.participations for one in promises) if promises else None,
         few=max((verdict.few_test_examples for verdict in verdicts), default=0),
         broken=sum(bool(view.problems) for view in views),
+        unread=sum(ROUNDS in view.unread for view in views),
     )
 
 
@@ -217,8 +220,8 @@ def _over_seeds(judged: Sequence[tuple[RunView, Verdict]], seeds: int) -> str:
 
 
 def _average_and_worst(view: RunView, measure: str) -> tuple[float | None, float | None]:
-    row = final_evaluation(view)
-    values = None if row is None else getattr(row.honest, measure)
+    scores = _final_scores(view)
+    values = None if scores is None else getattr(scores, measure)
     if values is None:
         return None, None
     tail = "percentile_5" if measure == "accuracy" else "percentile_95"

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from fedmgda.report.page._answers import Answer
     from fedmgda.report.page._facts import GroupFacts
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = [
     "answer_list",
@@ -128,6 +129,8 @@ def problems(source: Source) -> Markup | None:
     told = [*source.broken, *source.notes]
     if not told:
         return None
+    if any(view.unread for view in source.views):
+        told.append("What could not be read is missing below.")
     title = "Some of this is missing or broken" if source.broken else "Please note"
     return element(
         "section",
@@ -189,6 +192,8 @@ def _card(one: GroupFacts, group: Group) -> Markup:
 def _without_sentence(one: GroupFacts) -> str:
     if one.broken:
         return "Cannot be judged: its folder is damaged, see above."
+    if one.average is not None:
+        return "Cannot be judged before it is finished, as its spec says by name who attacks."
     return "Nothing has been evaluated yet."
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda.experiments import Against, Comparison
-    from fedmgda.report.page._source import RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Source
 
 __all__ = ["Joined", "Pair", "compare_groups", "joined_table", "pairs_table"]
 

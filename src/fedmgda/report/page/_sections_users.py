@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fedmgda._text import counted
 from fedmgda.report.page._chart_gains import dumbbells, gain_chart
 from fedmgda.report.page._chart_logs import (
-    attack_charts,
+    attack_users_chart,
+    attack_weight_chart,
     blocking_chart,
     story_chart,
 )
@@ -18,6 +19,7 @@ from fedmgda.report.page._chart_users import (
 )
 from fedmgda.report.page._joined import joined_table, pairs_table
 from fedmgda.report.page._logs import attack_tables
+from fedmgda.report.page._run_view import CLIENTS, ROUNDS
 from fedmgda.report.page._section import LeftOut, Section
 from fedmgda.report.page._steering import blocking_table, steering_table
 from fedmgda.report.page._story import story_tables, untold
@@ -109,7 +111,8 @@ def steering_section(context: Context) -> Section | LeftOut:
     if blocking is not None:
         charts.append(blocking_chart(len(blocking.rows)))
     else:
-        lead.append("No round went against a client, and none opposed a step.")
+        read = " that could be read" if context.source.unread(ROUNDS, CLIENTS) else ""
+        lead.append(f"No round{read} went against a client, and none opposed a step.")
     return Section(
         name="steering",
         short="Steering",
@@ -147,7 +150,10 @@ def attack_section(context: Context) -> Section | LeftOut:
     title = "What did the attackers reach?"
     tables = attack_tables(context.source, context.measure)
     if tables is None:
-        return LeftOut(title=title, why="no run was attacked.")
+        attacked = any(view.attacked for view in context.source.views)
+        early = "who attacks is known by name, and names when a run is finished."
+        why = early if attacked else "no run was attacked."
+        return LeftOut(title=title, why=why, sure=not attacked)
     users, weights = tables
     lead = ("Honest and malicious users apart; averages elsewhere on the page are of honest ones.",)
     return Section(
@@ -155,6 +161,9 @@ def attack_section(context: Context) -> Section | LeftOut:
         short="Attack",
         title=title,
         lead=lead,
-        tables=(users, *([weights] if weights.rows else [])),
-        charts=tuple(attack_charts(context.value, weights=bool(weights.rows))),
+        tables=tuple(table for table in tables if table.rows),
+        charts=(
+            *([attack_users_chart(context.value)] if users.rows else []),
+            *([attack_weight_chart()] if weights.rows else []),
+        ),
     )

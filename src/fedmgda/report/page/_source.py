@@ -1,4 +1,4 @@
-"""What a page is made from: run folders, each part read apart, so that one that is broken is told.
+"""What a page is made from: run folders, grouped by what they are called.
 
 Nothing else of the page opens a folder.
 """
@@ -6,7 +6,7 @@ Nothing else of the page opens a folder.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import DataError, FedmgdaError
 from fedmgda._files import is_there
@@ -17,84 +17,18 @@ from fedmgda.experiments import (
     holds_run,
     open_run,
     run_folders,
-    user_label,
     without_twins,
-    worst_clients,
 )
+from fedmgda.report.page._run_view import read_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda.experiments import (
-        ClientLine,
-        ClientResult,
-        EvaluationRow,
-        RoundRow,
-        Run,
-        RunState,
-        Summary,
-        TimingRow,
-        Verdict,
-    )
+    from fedmgda.experiments import Run
+    from fedmgda.report.page._run_view import RunView
 
-__all__ = ["Group", "RunView", "Source", "read_source"]
-
-T = TypeVar("T")
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RunView:
-    """One run, as far as it can be read.
-
-    Attributes:
-        run: The run itself.
-        label: What it is called, whatever its seed.
-        state: Where it stands.
-        rounds: Its rounds; none where they cannot be read.
-        evaluations: Likewise.
-        clients: Likewise.
-        timings: Likewise.
-        summary: What it is remembered by; None while it is not finished, or cannot be read.
-        verdict: What became of it; None before the first evaluation, or if it cannot be read.
-        lines: Every client with how sure its scores are.
-        users: Who the clients are; None where that cannot be told.
-        malicious: The clients that attack.
-        apart: Whether another seed on the page has other users: then a user has the seed in its
-            name, and nothing is said of it over seeds.
-        problems: A sentence for everything that is broken.
-    """
-
-    run: Run
-    label: str
-    state: RunState
-    rounds: tuple[RoundRow, ...] = ()
-    evaluations: tuple[EvaluationRow, ...] = ()
-    clients: tuple[ClientResult, ...] = ()
-    timings: tuple[TimingRow, ...] = ()
-    summary: Summary | None = None
-    verdict: Verdict | None = None
-    lines: tuple[ClientLine, ...] = ()
-    users: tuple[str, ...] | None = None
-    malicious: tuple[int, ...] = ()
-    apart: bool = False
-    problems: tuple[str, ...] = ()
-
-    @property
-    def seed(self) -> int:
-        """The seed of the run."""
-        return self.run.spec.seed
-
-    @property
-    def baseline(self) -> bool:
-        """Whether it is what federations are held against, and none itself."""
-        return self.run.spec.baseline is not None
-
-    def user_name(self, client_id: int) -> str:
-        """Return what a client is called: one name, one user, on the whole page."""
-        found = self.clients[client_id].name if client_id < len(self.clients) else None
-        return user_label(found or f"client {client_id}", self.seed if self.apart else None)
+__all__ = ["Group", "Source", "read_source"]
 
 
 @final
@@ -146,6 +80,14 @@ class Source:
         """The groups that are no baselines."""
         return [group for group in self.groups if not group.first.baseline]
 
+    def unread(self, *parts: str) -> list[str]:
+        """Return the runs of which some of these parts could not be read."""
+        return [
+            view.label + (f" (seed {view.seed})" if len(self.views) > 1 else "")
+            for view in self.views
+            if view.unread & set(parts)
+        ]
+
     @property
     def going_on(self) -> list[RunView]:
         """The runs that some process works on."""
@@ -173,7 +115,7 @@ def read_source(paths: Sequence[Path]) -> Source:
     if not runs:
         raise errors[0] if errors else DataError("There is no run to report; name a run folder.")
     runs, notes = without_twins(runs)
-    views = [_view(name, run) for name, run in zip(distinct_names(runs), runs, strict=True)]
+    views = [read_view(name, run) for name, run in zip(distinct_names(runs), runs, strict=True)]
     views = _told_apart(views)
     groups: dict[str, list[RunView]] = {}
     for view in views:
@@ -201,35 +143,3 @@ def _runs_in(path: Path) -> list[Path]:
     if holds_run(path):
         return [path]
     return (run_folders(path) if is_there(path) else []) or [path]
-
-
-def _view(label: str, run: Run) -> RunView:
-    """Read every part of a run; what cannot be read becomes a sentence."""
-    problems = list[str]()
-
-    def part(read: Callable[[], T], otherwise: T) -> T:
-        try:
-            return read()
-        except FedmgdaError as error:
-            problems.append(f"{error} (fedmgda verify {run.path} tells more.)")
-            return otherwise
-
-    view = RunView(run=run, label=label, state=run.state)
-    if not run.begun:
-        return view
-    evaluations: tuple[EvaluationRow, ...] = part(lambda: run.evaluations, ())
-    clients: tuple[ClientResult, ...] = part(lambda: run.clients, ()) if evaluations else ()
-    summary = part(lambda: run.summary, None) if run.finished else None
-    return replace(
-        view,
-        rounds=part(lambda: run.rounds, ()),
-        evaluations=evaluations,
-        clients=clients,
-        timings=part(lambda: run.timings, ()),
-        summary=summary,
-        verdict=part(lambda: run.verdict, None) if evaluations else None,
-        lines=part(lambda: tuple(worst_clients(run, len(clients))), ()) if clients else (),
-        users=part(lambda: run.users, None) if clients else None,
-        malicious=part(lambda: run.attackers, ()) if clients else (),
-        problems=tuple(dict.fromkeys(problems)),
-    )

@@ -9,7 +9,8 @@ import numpy as np
 from fedmgda.report.page._table import Table, bin_edges
 
 if TYPE_CHECKING:
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = ["blocking_table", "steering_table"]
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fedmgda.experiments import ClientLine, EvaluationRow
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = ["story_tables", "untold"]
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from fedmgda.experiments import ClientLine
     from fedmgda.report.page._joined import Joined
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = ["USERS", "kind_of", "mean_of", "of_users", "users_table", "value_of"]
 
