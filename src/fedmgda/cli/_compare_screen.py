@@ -42,6 +42,7 @@ _HEADS = ("all rows", "average", "worst", "gain", "better", "lose", "chance", "w
 _KEY = re.compile(r"(^|_)((?:[a-z]+\.)+[a-z_]+)=")  # of a spec, in the name of a run of a sweep
 _MANY = 5  # runs of which the positives found fit a line
 _MANY_SEEDS = 10  # of which the losers are not told one by one
+_STALLS = 2  # sentences about stalled rounds
 _RARE = 0.2  # share of the positive class below which accuracy says little
 
 
@@ -61,6 +62,7 @@ def show_comparison(
     if scorer is not None:
         model = shlex.quote(str(scorer))
         below.append(wrapped(f"Use it: fedmgda predict {model} new.csv -o scored.csv", out))
+    below += [wrapped(sentence, out) for sentence in found.stalls[:_STALLS]]
     below.append(wrapped(found.conclusion, out, "bold"))
     screen = _Screen(found, command)
     room = _LINES - _height(below)

@@ -20,7 +20,7 @@ from fedmgda.experiments._comparison import (
     ProtectedRounds,
     RunScore,
 )
-from fedmgda.experiments._conclusion import conclusion, most_telling
+from fedmgda.experiments._conclusion import conclusion, most_telling, stalled
 from fedmgda.metrics import (
     DRAWS,
     METRICS,
@@ -98,6 +98,7 @@ def compare_runs(
         positive=first[0].classes[found[0].positive] if binary else None,
         positives=sum(int((s.targets == s.positive).sum()) for s in found) if binary else None,
         notes=notes,
+        stalls=stalled(verdicts),
         draws=draws,
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 from fedmgda._errors import DataError, SpecError
 from fedmgda.experiments._compared_users import a_seed, compared_users
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
-from fedmgda.experiments._conclusion import most_telling, of_clients
+from fedmgda.experiments._conclusion import most_telling, of_clients, stalled
 from fedmgda.experiments._labels import distinct_names, without_twins
 from fedmgda.experiments._reader import open_run
 from fedmgda.metrics import known_mean
@@ -82,6 +82,7 @@ def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | 
         conclusion=_conclusion(runs[0], most_telling(each)),
         verdict=runs[0].verdict,
         notes=tuple(notes),
+        stalls=stalled({seed: run.verdict for seed, run in first.items()}),
         draws=0,
     )
 

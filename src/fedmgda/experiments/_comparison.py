@@ -199,6 +199,8 @@ class Comparison:
         positive: Of two classes, what the one is called that recall and F1 are about.
         positives: How many test rows are of it, over all seeds.
         notes: Sentences the user should see.
+        stalls: Sentences about the rounds of the first run that stalled, who blocked them and what
+            to change; of the seed that has most of them.
         level: What swaps do no more often than this is beyond the chance of the test rows.
         draws: How many samples are behind intervals and tests.
     """
@@ -213,6 +215,7 @@ class Comparison:
     positive: str | None = None
     positives: int | None = None
     notes: tuple[str, ...] = ()
+    stalls: tuple[str, ...] = ()
     level: float = LEVEL
     draws: int = DRAWS
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedmgda.experiments._sentences import about_stalls
 from fedmgda.experiments._verdict import LEARNED
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments._comparison import Against
     from fedmgda.experiments._verdict import Verdict
 
-__all__ = ["conclusion", "in_seeds", "most_telling", "of_clients"]
+__all__ = ["conclusion", "in_seeds", "most_telling", "of_clients", "stalled"]
 
 _ROUNDED_TO_NOTHING, _FEW = 0.05, 1.5  # between them one digit behind the point is shown
 
@@ -48,6 +49,17 @@ def conclusion(verdicts: Mapping[int, Verdict], other: Against) -> str:
     everywhere = f" in all {len(verdicts)} seeds" if len(verdicts) > 1 else ""
     joint = ", but" if _more_than_chance(other) else ";"
     return f"It learned{everywhere}{joint} {clients}."
+
+
+def stalled(verdicts: Mapping[int, Verdict]) -> tuple[str, ...]:
+    """Return what is said of stalled rounds, of the seed that has most of them."""
+    found = {seed: one for seed, one in verdicts.items() if one.stalls is not None}
+    if not found:
+        return ()
+    worst = max(found, key=lambda seed: getattr(found[seed].stalls, "rounds", 0))
+    said = about_stalls(found[worst].sentences)
+    where = f"Seed {worst}: " if len(verdicts) > 1 and said else ""
+    return tuple([where + said[0], *said[1:]] if said else [])
 
 
 def of_clients(count: float, other: Against, who: str = "client") -> str:

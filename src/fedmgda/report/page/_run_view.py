@@ -162,7 +162,8 @@ class _Parts:
 
     def check_files(self) -> None:
         """Find results that are damaged, though the page does without them."""
-        for name in self.read(_OTHER, lambda: self.run.result_files, ()):
+        files: tuple[str, ...] = self.read(_OTHER, lambda: self.run.result_files, ())
+        for name in files:
             if not any(name in said for said in self.problems):
                 self.read(_OTHER, partial(self.run.check_file, name), None)
 
