@@ -12,6 +12,7 @@ from fedmgda.report.page._charts import (
     meant,
     number,
     text,
+    whole,
 )
 
 __all__ = [
@@ -49,7 +50,7 @@ def blocking_chart(users: int) -> Chart:
             ],
             "mark": {"type": "bar", "cursor": "pointer"},
             "encoding": {
-                "x": number("rounds", "rounds", Value(label="rounds", format="d")),
+                "x": whole("rounds"),
                 "y": {"field": "user", "type": "nominal", "axis": {"title": None},
                       "sort": {"field": "rounds", "op": "sum", "order": "descending"}},
                 "color": {"field": "what", "type": "nominal", "legend": {"title": None},
@@ -149,7 +150,7 @@ def quarantine_chart() -> Chart:
             "width": "container",
             "mark": {"type": "bar"},
             "encoding": {
-                "x": number("replies", "replies", Value(label="replies", format="d")),
+                "x": whole("replies"),
                 "y": {"field": "reason", "type": "nominal", "sort": "-x",
                       "axis": {"title": None}},
                 "color": {"field": "run", "type": "nominal", "scale": RUNS,

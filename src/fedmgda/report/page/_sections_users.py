@@ -103,8 +103,8 @@ def steering_section(context: Context) -> Section | LeftOut:
     lead = [
         (
             "λ is the weight of a participant's update in the common direction: 1/m each is plain "
-            "averaging. Where a client has no mark it did not take part. Of several seeds the "
-            "first is shown."
+            "averaging. Where a client has no mark it did not take part. A step goes against a "
+            "client if ⟨gᵢ, d⟩ < 0, to first order. Of several seeds the first is shown."
         ),
     ]
     charts = [steering_chart(steering)]

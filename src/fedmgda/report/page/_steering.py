@@ -67,7 +67,7 @@ def _steering(group: Group) -> list[Any]:
 
 
 _KINDS = {
-    "rounds_sacrificed": "the step went against it, to first order",
+    "rounds_sacrificed": "the step went against it",
     "rounds_opposed": "it opposed a length that was tried",
     "rounds_overridden": "its loss rose, as allowed",
     "rounds_stalled": "the updates cancelled",
