@@ -7,7 +7,8 @@ import pytest
 from fedmgda.experiments import compare_runs, of_clients, open_run
 from fedmgda.report.page._answers import answers
 from fedmgda.report.page._facts import group_facts, measure_of
-from fedmgda.report.page._joined import compare_groups, joined_table
+from fedmgda.report.page._first_screen import verdicts
+from fedmgda.report.page._joined import Joined, compare_groups, joined_table
 from fedmgda.report.page._over_rounds import certificate_table, improved_table
 from fedmgda.report.page._source import read_source
 from fedmgda.report.page._steering import steering_table
@@ -166,3 +167,26 @@ def test_a_band_holds_its_mean(source):
         assert all(a - slack <= b <= c + slack for a, b, c in zip(low, mean, high, strict=True)), (
             table.name
         )
+
+
+def test_a_run_that_was_killed_has_learned_so_far_at_most(stopped):
+    """Its badge and its verdict were those of a finished run."""
+    source = read_source([stopped])
+    (facts,) = [group_facts(group, "accuracy", Joined()) for group in source.groups]
+    assert all(outcome.endswith(" so far") for outcome in facts.outcomes)
+    assert facts.sentence.startswith("After round 3 of 6: It ")
+    assert "so far</span>" in verdicts([facts], source)
+
+
+def test_runs_of_several_seeds_that_learned_have_one_sentence_for_all(tmp_path):
+    """That of a baseline was the sentence of seed 0."""
+    for seed in (0, 1):
+        path = tmp_path / "runs" / f"pooled_seed={seed}"
+        finished_run(path, seed=seed, baseline="pooled", rounds=20, model={"hidden": [8]})
+    source = read_source([tmp_path / "runs"])
+    (facts,) = [group_facts(group, "accuracy", Joined()) for group in source.groups]
+    losses = sorted(view.verdict.loss for view in source.views)
+    assert facts.outcomes == {"learned": 2}
+    assert facts.sentence.startswith(
+        f"It learned in all 2 seeds: test loss {losses[0]:.3g} to {losses[1]:.3g}, "
+    )
