@@ -5,7 +5,8 @@ with an update, the largest weight, the mean losses of the participants, how far
 how many took part, were quarantined, and were attackers in quarantine, whether it was held or
 failed; of protected ones also ω, s, the length of the proposed step, how many opposed the first
 length and were overridden, how many losses of honest participants were compared and how many rose.
-Of every evaluation the summary over users, of the last one every user. What belongs to single
+Of every evaluation the summary over users, and the accuracy on the official test set where that was
+asked for; of the last one every user. What belongs to single
 participants of a round is left out: the run folder has it.
 """
 
@@ -181,7 +182,7 @@ def _of_evaluation(row: EvaluationRow) -> dict[str, float | None]:
     for users, group in (("honest", row.honest), ("all", row.all_users)):
         accuracy = (group.accuracy if group else None) or {}
         found |= {f"{users}_{name}": accuracy.get(name) for name in _SUMMARY}
-    return found
+    return {**found, "global_accuracy": row.global_accuracy}
 
 
 def _columns(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Vector]:
