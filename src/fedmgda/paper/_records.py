@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,7 +82,10 @@ def unpacked(
     Raises:
         ValueError: If the content is no such record; also KeyError, TypeError, LZMAError.
     """
-    return _result(run, lzma.decompress(content).decode(), done, environments)
+    found = _result(run, lzma.decompress(content).decode(), done, environments)
+    users = found.users
+    exact = _as_shares(users.accuracies, users.num_examples)
+    return replace(found, users=replace(users, accuracies=exact))
 
 
 def as_published(result: Result) -> Result:
@@ -202,6 +206,19 @@ def _rounded(values: Vector) -> list[Any]:
         None if np.isnan(x) else int(x) if x.is_integer() else float(f"{x:.{_DIGITS}g}")
         for x in values.tolist()
     ]
+
+
+def _as_shares(accuracies: Vector, num_examples: Vector) -> Vector:
+    """Return accuracies with the digits that were cut: each is a share of the test examples.
+
+    >>> _as_shares(np.array([0.83333, 0.5]), np.array([6.0, 0.0]))
+    array([0.83333333, 0.5       ])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.rint(accuracies * num_examples) / num_examples
+    # Of more examples than this two shares could have the same digits.
+    known = (num_examples < 0.2 * 10.0**_DIGITS) & (abs(shares - accuracies) <= 10.0**-_DIGITS)
+    return np.where(known, shares, accuracies)
 
 
 def _known_mean(values: Vector | None) -> float | None:
