@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["LARGEST_RECORD", "as_published", "packed", "record_name", "result_of", "unpacked"]
 
 LARGEST_RECORD = 1 << 27  # bytes of what is kept of a run, packed or not
-_DIGITS = 7  # significant digits of what is kept; five in the first version
+_DIGITS, _FEWEST = 7, 5  # significant digits of what is kept, now and in the first records
 _SUMMARY = ("average", "average_weighted", "std", "percentile_5", "percentile_95")
 
 
@@ -227,7 +227,7 @@ def _as_shares(accuracies: Vector, num_examples: Vector) -> Vector:
     with np.errstate(divide="ignore", invalid="ignore"):
         shares = np.rint(accuracies * num_examples) / num_examples
     # Of more examples than this two shares could have the same digits.
-    known = (num_examples < 0.2 * 10.0**_DIGITS) & (abs(shares - accuracies) <= 10.0**-_DIGITS)
+    known = (num_examples < 0.2 * 10.0**_FEWEST) & (abs(shares - accuracies) <= 10.0**-_FEWEST)
     return np.where(known, shares, accuracies)
 
 
