@@ -14,7 +14,7 @@ SHARED := -n 2 --ignore $(DEPLOYED)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check format bench bench-quick coverage docs dist clean
+.PHONY: help demo test test-slow torture check format bench bench-quick coverage docs dist clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test: check  ## run the checks, fetch the data and the browser of tests if that 
 test-slow: $(VENV)/.dev  ## run the tests that take minutes
 	$(PYTEST) $(SHARED) -m slow
 	$(PYTEST) $(DEPLOYED) -m slow
+
+torture: $(VENV)/.dev  ## flip every byte and do all else that takes up to an hour
+	$(PYTEST) $(SHARED) -m torture
 
 check: $(VENV)/.dev  ## check format, lint, types and layers
 	$(BIN)/ruff format --check --quiet .
@@ -65,7 +68,7 @@ coverage: $(VENV)/.dev  ## run all quick tests and print the branch coverage of 
 
 docs: $(VENV)/.dev  ## run the examples in docstrings, check the links in the documents, build the site
 	$(PYTEST) $(SHARED) src
-	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md CHANGELOG.md docs
+	$(BIN)/python scripts/check_links.py README.md CONTRIBUTING.md SECURITY.md CHANGELOG.md docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/doctrees docs build/site
 	@echo "The site is build/site/index.html."
 
@@ -76,7 +79,7 @@ dist: $(VENV)/.dev  ## build wheel and sdist, and try the core of the wheel alon
 
 clean:  ## remove the environment, caches and build products; never runs or results
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.pip: constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.version_info >= (3, 11) or sys.exit(f"fedmgda needs Python 3.11 or newer, got {v}; name another one with PYTHON=...")'

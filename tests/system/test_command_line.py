@@ -121,7 +121,7 @@ def test_labels_are_printed_as_they_are(spec, tmp_path):
             "rule.epsilon must be a finite number or a table with first, power, got 'big'.",
         ),
         (["-c", "rule.epsilon=1.5"], 2, "rule.epsilon must lie in [0, 1], got 1.5."),
-        (["-c", "data.num_clients=0"], 2, "data.num_clients must be at least 1, got 0."),
+        (["-c", "data.num_clients=0"], 2, "data.num_clients must lie in [1, 1e+06], got 0."),
         (["-c", "data.num_clients=1000"], 3, "1797 examples cannot be cut into 2000 shards."),
         (
             ["-c", "server.decay=0.1"],

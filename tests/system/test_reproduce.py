@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from fedmgda.data.datasets import _mnist
 from fedmgda.paper import STUDIES, Setting, load_study, plan_study, write_report
 from runs import results
-from tiny import ROUNDS, run_tiny, short, tiny_study
+from tiny import ROUNDS, official_images, run_tiny, short, tiny_study
 
 TRAINED = [name for name in STUDIES if name != "theory"]
 TINY = ("data.name=tiny:cifar10", "model.name=cifar-cnn", "clients.participation=0.5")
@@ -23,7 +24,8 @@ ENVIRONMENT = os.environ | {
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_every_study_runs_and_reports(name, tmp_path):
+def test_every_study_runs_and_reports(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(_mnist, "load_fashion_mnist", official_images)
     study = tiny_study(name)
     setting = short(seeds=2 if study.pairs else 1)
     run_tiny(study, setting, tmp_path)
@@ -31,7 +33,7 @@ def test_every_study_runs_and_reports(name, tmp_path):
     for result in report.results:
         factor = study.cost if result.cell.get("variant") in study.longer else 1
         assert result.done
-        assert len(result.rounds) == round(ROUNDS * factor)
+        assert len(result.of_rounds("round")) == round(ROUNDS * factor)
     assert len(report.lines) == len(study.metrics) * len({str(r.cell) for r in report.results})
     values = [value for line in report.lines for value in line.values.values()]
     assert not any(math.isnan(value) for value in values), "a number is missing"

@@ -64,3 +64,13 @@ def test_the_digits_are_read_without_scikit_learn_and_are_the_same(tmp_path):
         tmp_path,
     )
     assert result.stdout.split() == ["float32", "int64", "True"]
+
+
+def test_training_with_torch_needs_no_compiler(tmp_path):
+    spec = 'rounds = 1\n[data]\nnum_clients = 2\n[clients]\nper_round = 1\npath = "torch"\n'
+    (tmp_path / "spec.toml").write_text(spec)
+    command = COMMAND.format(arguments=["run", "spec.toml", "--json"], heavy={"numba"})
+    blocked = 'import sys\nsys.modules["numba"] = None\n'  # an import of it would raise
+    result = python(blocked + command.replace("sorted(", "list("), tmp_path)
+    assert result.stderr.splitlines()[-1] == "0 ['numba']"
+    assert (tmp_path / "runs" / "spec" / "DONE").exists()

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import os
+import signal
 import sys
+
+from fedmgda.cli._streams import prepare_streams, silence_output
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command the user typed, and leave with its documented exit code."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.default_int_handler:
+        # Nothing has begun that could be lost, and an exception amid imports may become any other.
+        signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    prepare_streams()
     try:
         from fedmgda.cli._app import run_app  # noqa: PLC0415 (optional packages)
     except ImportError as error:
@@ -21,14 +28,12 @@ def main() -> None:
             "install it with: pip install 'fedmgda[sim]'.\n"
         )
         sys.exit(7)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names in any script, whatever it can show
-            stream.reconfigure(errors="backslashreplace")
+    finally:
+        signal.signal(signal.SIGINT, before)
     code = run_app()
     try:
         sys.stdout.flush()
     except OSError:
-        # It has been said, or nobody listens; Python would try once more, and complain of itself.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        silence_output()  # it has been said
         code = code or 4
     sys.exit(code)

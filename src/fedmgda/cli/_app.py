@@ -10,11 +10,12 @@ import typer
 
 import fedmgda
 from fedmgda._entry import is_entry
-from fedmgda._errors import FedmgdaError, SpecError, StoreError
+from fedmgda._errors import SpecError
 from fedmgda.cli._compare import compare
 from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._data import data_app
 from fedmgda.cli._demo import run_demo
+from fedmgda.cli._endings import exit_code_of
 from fedmgda.cli._exit_codes import NOT_LEARNED
 from fedmgda.cli._explain import explain
 from fedmgda.cli._flower import flower_app
@@ -33,7 +34,6 @@ from fedmgda.cli._tables import rows_table
 from fedmgda.cli._verify import verify
 from fedmgda.experiments import (
     Collection,
-    Interrupted,
     RunFolder,
     Settled,
     Spec,
@@ -90,27 +90,7 @@ Jobs = Annotated[int, typer.Option("--jobs", "-j", min=1, help="How many runs at
 
 def run_app() -> int:
     """Run the command line; return the exit code."""
-    try:
-        code = app(standalone_mode=False)  # the code of a typer.Exit, or None
-    except FedmgdaError as error:
-        say(err, f"[bold red]Error:[/] {escape(str(error))}")
-        return error.exit_code
-    except Interrupted as stop:
-        say(err, f"{stop} Nothing is lost: the same command goes on from here.")
-        return stop.exit_code
-    except (KeyboardInterrupt, typer.Abort):
-        return 130
-    except OSError as error:
-        if error.filename is not None:
-            raise  # not what is printed but a file, which should have had a sentence of its own
-        say(err, f"[bold red]Error:[/] What is printed cannot be written: {error.strerror}.")
-        return StoreError.exit_code
-    except Exception as error:
-        if type(error).__module__.split(".")[0] not in {"click", "typer"}:
-            raise
-        error.show()  # type: ignore[attr-defined]  # click's own usage errors know how to speak
-        return int(getattr(error, "exit_code", 2))
-    return code if isinstance(code, int) else 0
+    return exit_code_of(lambda: app(standalone_mode=False))
 
 
 @app.callback(invoke_without_command=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fedmgda._errors import StoreError
-from fedmgda._files import write_file
+from fedmgda._files import is_there, write_file
 from fedmgda.cli._compare_screen import show_comparison
 from fedmgda.cli._console import note, out
 from fedmgda.cli._places import check_place
@@ -51,7 +51,7 @@ def compare(
 def _check_table(table: Path, *, force: bool) -> None:
     """Refuse to write over anything but an earlier comparison."""
     check_place(table, "--csv")
-    if table.exists() and not force and not is_comparison_csv(table):
+    if is_there(table) and not force and not is_comparison_csv(table):
         raise StoreError(
             f"{table} exists and is no comparison; choose another --csv, or write over it with "
             "--force."

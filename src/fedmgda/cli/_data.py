@@ -207,7 +207,9 @@ def _show(found: Verification) -> None:
     for name in ("", "file", "kind", "checksum"):
         table.add_column(name, overflow="fold")
     for check in found.checks:
-        table.add_row("ok" if check.ok else "BAD", check.file, check.kind, escape(check.found))
+        table.add_row(
+            "ok" if check.ok else "BAD", escape(check.file), check.kind, escape(check.found)
+        )
     out.print(table)
     verdict = "is what it should be" if found.ok else "is damaged"
     say(

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from fedmgda._errors import StoreError
-from fedmgda._files import RefusedWriteError, write_file
+from fedmgda._files import RefusedWriteError, is_there, write_file
 from fedmgda._text import counted
 from fedmgda.cli._console import escape, note, out
 from fedmgda.cli._places import check_place
@@ -63,7 +63,7 @@ def schema(  # noqa: PLR0913, PLR0917 (one for each option of the command)
         return
     place = spec or Path(file.resolve().name or "root").with_suffix(".toml")
     check_place(place, "--out", suffix=".toml")
-    if place.exists() and not force:
+    if is_there(place) and not force:
         raise StoreError(f"{place} exists; choose another --out, or write over it with --force.")
     found = propose_schema(
         file, target=target, client=client, ignore=tuple(ignore or ()), fewest=min_rows

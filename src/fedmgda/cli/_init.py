@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from fedmgda._errors import StoreError
-from fedmgda._files import RefusedWriteError, write_file
+from fedmgda._files import RefusedWriteError, is_there, write_file
 from fedmgda.cli._console import escape, out
 from fedmgda.cli._places import check_place
 from fedmgda.experiments import propose_spec
@@ -35,7 +35,7 @@ def init(
     """Look at a file of your own and write a spec for it."""
     place = spec or Path(file.resolve().name or "root").with_suffix(".toml")
     check_place(place, "--out", suffix=".toml")
-    if place.exists() and not force:
+    if is_there(place) and not force:
         raise StoreError(f"{place} exists; choose another --out, or write over it with --force.")
     found = propose_spec(file, client=client, target=target)
     try:

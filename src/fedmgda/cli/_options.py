@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from fedmgda._errors import SpecError, StoreError
+from fedmgda._files import is_there
+from fedmgda._paths import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,10 +54,6 @@ def require_folders(paths: Mapping[str, Path | None]) -> None:
     for option, path in paths.items():
         if path is None:
             continue
-        try:
-            known = next(place for place in (path, *path.parents) if place.exists())
-            usable = known.is_dir()
-        except OSError as error:
-            raise StoreError(f"{path} cannot be read: {error.strerror}.") from error
-        if not usable:
+        known = next(place for place in (path, *path.parents) if is_there(place))
+        if not is_folder(known):
             raise StoreError(f"{known} is a file, not a folder; choose another place for {option}.")

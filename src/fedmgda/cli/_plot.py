@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from fedmgda._errors import SpecError, StoreError
+from fedmgda._paths import is_folder
 from fedmgda.cli._console import escape, note, out, say
 from fedmgda.experiments import (
     Spec,
@@ -39,7 +40,7 @@ def plot(
     """Draw the partition: how many examples of each label each client trains on."""
     if picture.suffix.lower() not in {".png", ".pdf", ".svg"}:
         raise SpecError(f"The picture must end in .png, .pdf or .svg, got {str(picture)!r}.")
-    run = open_run(source) if source.is_dir() else None
+    run = open_run(source) if is_folder(source) else None
     table = read_toml(source) if run is None else to_table(run.spec)
     table = {key: value for key, value in table.items() if key != "sweep"}
     if run is not None and not config:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fedmgda._errors import DataError, SpecError
-from fedmgda._files import write_file
+from fedmgda._errors import DataError, SpecError, StoreError
+from fedmgda._files import is_there, read_part, write_file
+from fedmgda._paths import is_folder, kind_of
 from fedmgda._text import counted, listed, told_apart
 from fedmgda.cli._console import escape, note, out, say
 from fedmgda.cli._options import NoCode  # noqa: TC001 (read at run time)
@@ -54,7 +55,7 @@ def predict(
             f"{run} has no encoder of columns, because it was trained on arrays or by an earlier "
             "version; use fedmgda.open_run(RUN).model().predict(features) in Python."
         )
-    if not table.exists():
+    if kind_of(table) is None:
         raise DataError(f"There is no table {table}; check its name.")
     raw = read_raw(table)
     scores = model.score(raw)
@@ -77,23 +78,26 @@ def predict(
 def _check_place(scored: Path, table: Path) -> None:
     check_place(scored, "--out", suffix=".csv")
     # Of a folder every file is a client, and a new one would be too.
-    among = table.is_dir() and scored.parent.exists() and scored.parent.samefile(table)
-    if among or (scored.exists() and table.exists() and scored.samefile(table)):
+    among = _are_same(scored.parent, table) and is_folder(table)
+    if among or _are_same(scored, table):
         holds = "lies among" if among else "holds"
         raise SpecError(f"{scored} {holds} the rows themselves; choose another place for --out.")
-    if scored.exists() and not _holds_predictions(scored):
+    if is_there(scored) and not _holds_predictions(scored):
         raise SpecError(
             f"{scored} exists and holds no predictions; choose another place for --out, or delete "
             "it first."
         )
 
 
+def _are_same(one: Path, other: Path) -> bool:
+    return is_there(one) and kind_of(other) is not None and one.samefile(other)
+
+
 def _holds_predictions(path: Path) -> bool:
     """Tell whether a file is a table that was written here: by the last of its columns."""
     try:
-        with path.open("rb") as file:
-            head = file.read(_HEAD).split(b"\n")[0].decode("utf-8", "replace")
-    except OSError:
+        head = read_part(path, 0, _HEAD).split(b"\n")[0].decode("utf-8", "replace")
+    except StoreError:
         return False
     names = next(csv.reader([head]), [])
     while names and names[-1].startswith("probability:"):

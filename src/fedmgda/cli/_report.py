@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from fedmgda._errors import StoreError
-from fedmgda._files import write_file
+from fedmgda._files import is_there, write_file
 from fedmgda.cli._console import err, escape, note, out, say
 from fedmgda.cli._places import check_place
 from fedmgda.report.page import Page, build_page, is_page
@@ -42,7 +42,7 @@ def report(
 ) -> None:  # fmt: skip
     """Look at runs: one HTML page, with verdicts, charts and numbers, that needs no network."""
     check_place(page, "--out", suffix=".html")
-    if page.exists() and not force and not is_page(page):
+    if is_there(page) and not force and not is_page(page):
         raise StoreError(
             f"{page} exists and is no report; choose another --out, or write over it with --force."
         )

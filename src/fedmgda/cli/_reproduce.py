@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -22,8 +23,10 @@ from fedmgda.paper import (
     default_folder,
     export_study,
     load_study,
+    open_published,
     parse_seeds,
     plan_study,
+    published_results,
     run_command,
     write_report,
 )
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from fedmgda.experiments import JobState
-    from fedmgda.paper import Study
+    from fedmgda.paper import Report, Study
 
 __all__ = ["reproduce"]
 
@@ -91,6 +94,13 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     publish: Annotated[
         Path | None, typer.Option("--publish", help="Also copy the result, compressed, to here.")
     ] = None,
+    kept: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            help="Count the finished runs published here, and do not run them; may be repeated.",
+        ),
+    ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="With list: time three rounds of each study first.")
     ] = False,
@@ -100,7 +110,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
     options = {
         "--seeds": seeds, "--rounds": rounds, "--compat": compat, "--row": rows,
         "--config": config, "--out": folder, "--jobs": jobs, "--report": report,
-        "--publish": publish, "--measure": measure, "--no-code": no_code,
+        "--publish": publish, "--from": kept, "--measure": measure, "--no-code": no_code,
     }  # fmt: skip
     followed = _compat(compat)
     study = None if name == "list" else load_study(name)
@@ -125,9 +135,15 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
         refuse_code(planned.spec)
     for note in dict.fromkeys(note for run in runs if (note := inert_decay(run.spec))):
         say(err, f"[yellow]Note:[/] {escape(note)}")
-    collection = None if report else Collection(folder, runs)
-    states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection else []
-    _show(study, setting, folder, publish)
+    published = [open_published(path) for path in kept or ()]
+    counted = {result.run.folder_name for result in published_results(runs, published)}
+    if counted:
+        say(err, f"{len(counted)} of {len(runs)} runs are taken from what is published.")
+    left = [run for run in runs if run.folder_name not in counted]
+    collection = None if report else Collection(folder, left)
+    states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection and left else []
+    written = write_report(study, setting, folder, published)
+    _show(study, setting, written, folder, publish, kept or ())
     if collection is not None:
         leave_if_failed(collection, states)
 
@@ -175,14 +191,20 @@ def _theory(folders: Sequence[Path]) -> None:
         raise typer.Exit(1)
 
 
-def _show(study: Study, setting: Setting, folder: Path, publish: Path | None) -> None:
-    """Write and print the report of what has been run, and copy it where it is kept."""
-    written = write_report(study, setting, folder)
+def _show(
+    study: Study,
+    setting: Setting,
+    written: Report,
+    folder: Path,
+    publish: Path | None,
+    kept: Sequence[Path],
+) -> None:
+    """Print the report of what has been run, and copy it where it is kept."""
     print_report(study, setting, written)
     if publish is not None:
         copies = export_study(study, setting, written, publish)
         size = sum(path.stat().st_size for path in copies)
         say(out, escape(f"Published in {publish}: {len(copies)} files, {size:,} bytes."))
     if sum(result.done for result in written.results) < written.planned:
-        command = escape(run_command(study, setting, folder))
-        say(err, f"Some runs are not finished; go on with: {command}")
+        words = [run_command(study, setting, folder), *(f"--from {quote(str(p))}" for p in kept)]
+        say(err, f"Some runs are not finished; go on with: {escape(' '.join(words))}")

@@ -11,6 +11,7 @@ from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.experiments import (
     Collection,
     Spec,
+    holds_run,
     open_run,
     parse,
     plan_comparison,
@@ -53,7 +54,7 @@ def run_compared(
     Returns:
         Whether the run itself is good by its verdict, for every seed.
     """
-    if (path / "spec.toml").exists():
+    if holds_run(path):
         raise StoreError(
             f"{path} holds one run; put the runs of the comparison elsewhere: --out {path}-compare"
         )

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final, get_args
 import torch
 
 from fedmgda._errors import SpecError
-from fedmgda.clients._compiled_trainer import compile_trainer
 from fedmgda.clients._evaluation_groups import evaluate_in_groups
 from fedmgda.clients._processes import WorkerProcesses
 from fedmgda.clients._threads import Threads
@@ -118,6 +117,9 @@ def choose_engine(
         raise ValueError(f'path must be "auto", "torch" or "compiled", got {path!r}.')
     own, compiled = settings.training.own, None
     if path != "torch" and settings.device == "cpu" and own is None:
+        # Training with torch needs no compiler, and does not wait for it to be loaded.
+        from fedmgda.clients._compiled_trainer import compile_trainer  # noqa: PLC0415
+
         compiled = compile_trainer(data, settings, trainer.model, always=path == "compiled")
     if compiled is not None:
         return "compiled", Threads(data, compiled, workers)

@@ -79,7 +79,8 @@ class Outcome:
     ) -> Self:
         """Return what a client reports whose losses are multiplied by a factor."""
         loss = before if settings.reported_loss == "before" and before is not None else local
-        return cls(loss=factor * loss, local_loss=factor * local, before=before)
+        # As Python's numbers, which become infinite without a word: the gate speaks of them.
+        return cls(loss=factor * float(loss), local_loss=factor * float(local), before=before)
 
 
 @final

@@ -41,6 +41,8 @@ def label_quantity_partition(
     """
     classes, codes = np.unique(labels, return_inverse=True)
     _check(len(classes), num_clients, classes_per_client)
+    if num_clients > len(labels):
+        raise DataError(f"{len(labels)} examples do not reach all {num_clients} clients.")
     members = [rng.permutation(np.flatnonzero(codes == code)) for code in range(len(classes))]
     counts = np.array([len(rows) for rows in members])
     owned = _owned(counts, num_clients, classes_per_client, rng)

@@ -1,5 +1,6 @@
 """Experiments: a spec, the run folder it becomes, sweeps over specs."""
 
+from fedmgda._json import to_json
 from fedmgda.experiments._audit import Audit, Finding
 from fedmgda.experiments._build import build_clients
 from fedmgda.experiments._build_data import build_data
@@ -26,7 +27,6 @@ from fedmgda.experiments._folder_files import NODES, is_file_of_run
 from fedmgda.experiments._init import Proposal, propose_spec
 from fedmgda.experiments._init_schema import FEWEST_ROWS, local_part, propose_schema
 from fedmgda.experiments._jobs import JobState
-from fedmgda.experiments._json import to_json
 from fedmgda.experiments._keys import SpecKey, SpecTable, spec_keys, spec_tables
 from fedmgda.experiments._labels import distinct_names, without_twins
 from fedmgda.experiments._npz import npy_array, npz_arrays, npz_bytes
@@ -56,6 +56,7 @@ from fedmgda.experiments._spec import RuleSpec, Spec
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._sweep import PlannedRun, plan_sweep
 from fedmgda.experiments._table import COLUMNS, Row, cells, columns_of
+from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import (
     merged,
     parse_toml,
@@ -165,6 +166,7 @@ __all__ = [
     "settled_like",
     "spec_keys",
     "spec_tables",
+    "spec_tag",
     "to_json",
     "to_table",
     "to_toml",

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import FederationStalledError
+from fedmgda._json import decode, encode, read_json, to_json
 from fedmgda.experiments._baselines import lone_federation
 from fedmgda.experiments._folder_files import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY
-from fedmgda.experiments._json import decode, encode, to_json
 from fedmgda.experiments._measure import client_results, evaluation_row, summarize
 from fedmgda.experiments._progress import Progress, going_on, start_params
 from fedmgda.experiments._reader import open_run
@@ -180,7 +180,7 @@ class _Alone:
         losses = np.concatenate([scores[:, 0], self._before.losses[done:]])
         accuracies = np.concatenate([scores[:, 1], self._before.accuracies[done:]])
         failures = [
-            decode(Failure, json.loads(bytes(told["failure"])))
+            decode(Failure, read_json(bytes(told["failure"])))
             for told in self._told
             if "failure" in told
         ]

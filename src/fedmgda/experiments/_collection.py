@@ -6,8 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from fedmgda._files import write_file
+from fedmgda._json import to_json
 from fedmgda.experiments._jobs import JobState, run_jobs
-from fedmgda.experiments._json import to_json
 from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._store import RunFolder
 from fedmgda.experiments._table import sweep_rows, to_csv, to_markdown

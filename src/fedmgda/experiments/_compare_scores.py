@@ -12,7 +12,7 @@ from fedmgda.experiments._compared_users import a_seed, compared_users
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._conclusion import most_telling, of_clients, stalled
 from fedmgda.experiments._labels import distinct_names, without_twins
-from fedmgda.experiments._reader import open_run
+from fedmgda.experiments._reader import holds_run, open_run
 from fedmgda.metrics import known_mean
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _ACCURACY, _ERROR = "accuracy", "rmse"  # what the records of clients tell of th
 
 def keep_no_rows(paths: Sequence[Path]) -> bool:
     """Tell whether all of these are finished runs of which none kept what it says of test rows."""
-    runs = [open_run(path) for path in paths if (path / "spec.toml").exists()]
+    runs = [open_run(path) for path in paths if holds_run(path)]
     if len(runs) < len(paths):
         return False
     return all(run.finished and run.predictions() is None for run in runs)

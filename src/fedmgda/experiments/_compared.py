@@ -10,7 +10,7 @@ import numpy as np
 from fedmgda._errors import DataError
 from fedmgda._text import listed
 from fedmgda.experiments._labels import distinct_names, label, without_twins
-from fedmgda.experiments._reader import Run, open_run, run_folders
+from fedmgda.experiments._reader import Run, holds_run, open_run, run_folders
 from fedmgda.experiments._scores import answers_of
 from fedmgda.metrics import constant_losses
 
@@ -68,7 +68,7 @@ def open_sides(paths: Sequence[Path]) -> tuple[list[Side], tuple[str, ...]]:
     """
     runs, notes = list[Run](), list[str]()
     for path in paths:
-        inside = run_folders(path) if not (path / "spec.toml").exists() else []
+        inside = run_folders(path) if not holds_run(path) else []
         if inside:
             found, said = _usable(path, sorted(map(open_run, inside), key=comparison_order))
             runs += found

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
 
+from fedmgda._errors import StoreError
+from fedmgda._files import read_part
+from fedmgda._json import json_field
 from fedmgda.experiments._compared_users import user_label
-from fedmgda.experiments._json import json_field
 from fedmgda.metrics import DRAWS, LEVEL
 
 if TYPE_CHECKING:
@@ -236,11 +239,9 @@ def comparison_csv(found: Comparison) -> str:
 def is_comparison_csv(path: Path) -> bool:
     """Tell whether a file is a table that `comparison_csv` made, by how it begins."""
     head = ",".join(f'"{name}"' for name in _FIRST).encode()
-    try:
-        with path.open("rb") as file:
-            return file.read(len(head)) == head
-    except OSError:
-        return False
+    with suppress(StoreError):
+        return read_part(path, 0, len(head)) == head
+    return False
 
 
 def _columns(found: Comparison) -> Iterator[tuple[str, list[Any]]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar, final
 
 from fedmgda._errors import StoreError
 from fedmgda._files import is_there, read_file
-from fedmgda.experiments._json import decode, read_json
+from fedmgda._json import decode, read_json
 from fedmgda.experiments._records import EVALUATIONS, GRAM, ROUNDS, TIMINGS
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import DataError
+from fedmgda._paths import is_folder, kind_of, paths_in
 from fedmgda.data import (
     FILE_COLUMN,
     Guess,
@@ -72,7 +73,7 @@ def propose_spec(
         SpecError: If a column is named for a file that has none.
     """
     path = Path(path)
-    if not path.exists():
+    if kind_of(path) is None:
         raise DataError(f"There is no table {path}; check the name.")
     if _is_arrays(path):
         keys = {"client": client, "target": target}
@@ -99,15 +100,15 @@ def propose_spec(
 
 
 def _is_arrays(path: Path) -> bool:
-    if path.is_dir():
-        return any(file.suffix.lower() == ".npz" for file in path.iterdir())
+    if is_folder(path):
+        return any(file.suffix.lower() == ".npz" for file in paths_in(path))
     return path.suffix.lower() == ".npz"
 
 
 def _client(raw: RawTable, columns: Sequence[ColumnFacts], path: Path, client: str | None) -> Guess:
     if client is not None:
         return Guess(name=client, why="is what you named", sure=True)
-    if path.is_dir():
+    if is_folder(path):
         return Guess(name=None, why="every file is a client", sure=True)
     return guess_client(raw, columns)
 

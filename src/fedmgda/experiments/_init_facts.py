@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedmgda._paths import is_folder
 from fedmgda._text import listed, shown
 from fedmgda.data import group_sizes
 
@@ -41,7 +42,7 @@ def about_client(
     """Say whose the rows are, how that was found, and what else it could be."""
     data, clients = settled.data, settled.spec.clients
     count = 0 if data is None else data.num_clients
-    if owner.name is None and not path.is_dir():
+    if owner.name is None and not is_folder(path):
         return (
             f"no column looks like one, so {count} clients are made up; name it with --client if "
             "there is one"

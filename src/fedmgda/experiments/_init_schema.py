@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda._paths import kind_of
 from fedmgda._text import counted, listed, shown
 from fedmgda.data import (
     FILE_COLUMN,
@@ -62,7 +63,7 @@ def propose_schema(
         DataError: If the file cannot be read or trained on; the sentence says why.
     """
     path = Path(path)
-    if not path.exists():
+    if kind_of(path) is None:
         raise DataError(f"There is no table {path}; check the name.")
     raw = read_raw(path)
     wanted, sure = target, True

@@ -7,10 +7,10 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import SpecError, StoreError
+from fedmgda._files import is_there
 from fedmgda.experiments._build_data import build_data
-from fedmgda.experiments._folder_files import SPEC
 from fedmgda.experiments._parse import parse
-from fedmgda.experiments._reader import Run, open_run
+from fedmgda.experiments._reader import Run, holds_run, open_run
 from fedmgda.experiments._records import EVALUATIONS
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._settle import settle_all
@@ -95,7 +95,7 @@ def refuse_other_runs(path: Path, runs: Sequence[PlannedRun]) -> None:
     begun = list[Run]()
     for planned in runs:
         folder = path / planned.folder_name
-        if not ((folder / SPEC).exists() and (folder / EVALUATIONS).exists()):
+        if not (holds_run(folder) and is_there(folder / EVALUATIONS)):
             continue
         run = open_run(folder)
         if not run.holds(planned.spec):
@@ -117,5 +117,5 @@ def refuse_other_runs(path: Path, runs: Sequence[PlannedRun]) -> None:
 
 def _refused(path: Path, reason: str) -> StoreError:
     places = (path.with_name(f"{path.name}-{number}") for number in count(2))
-    free = next(place for place in places if not place.exists())
+    free = next(place for place in places if not is_there(place))
     return StoreError(f"{reason}; put the runs of this comparison elsewhere: --out {free}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import DataError, SpecError, StoreError
 from fedmgda._files import RefusedWriteError, read_file
+from fedmgda._paths import is_folder
 from fedmgda.experiments._folder_files import MODEL
 from fedmgda.experiments._reader import open_run
 from fedmgda.experiments._results import read_model
@@ -93,7 +94,7 @@ def _load_model(place: str, clients: Clients) -> tuple[Vector, str]:
         SpecError: If it holds another model.
     """
     path = Path(place)
-    if path.is_dir():
+    if is_folder(path):
         run = open_run(path)
         if not run.finished:
             raise DataError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
 from fedmgda._errors import DataError, SpecError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_part
+from fedmgda._json import decode, read_json
 from fedmgda.data import data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._client_names import known_ids, with_client_ids
@@ -30,7 +31,6 @@ from fedmgda.experiments._folder_files import (
     read_named,
 )
 from fedmgda.experiments._gram import gram_size, read_gram
-from fedmgda.experiments._json import decode, read_json
 from fedmgda.experiments._judge import judge
 from fedmgda.experiments._measure import client_results
 from fedmgda.experiments._parse import parse

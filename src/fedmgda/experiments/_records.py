@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 
 from fedmgda._errors import StoreError
 from fedmgda._files import AppendedFile, read_lines, start_digest, truncate_file
+from fedmgda._json import decode, encode, read_json
 from fedmgda.experiments._gram import gram_place, gram_size
-from fedmgda.experiments._json import decode, encode, read_json
 from fedmgda.experiments._rows import EvaluationRow, RoundRow, TimingRow
 
 if TYPE_CHECKING:

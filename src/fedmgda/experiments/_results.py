@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError
+from fedmgda._json import decode, read_json, to_json
 from fedmgda.data import Encoder
-from fedmgda.experiments._json import decode, read_json, to_json
 from fedmgda.experiments._npz import npz_arrays, npz_bytes
 from fedmgda.experiments._rows import ClientResult, RowPredictions
 from fedmgda.values import named_arrays

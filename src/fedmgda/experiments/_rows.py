@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
+from fedmgda._json import json_field
 from fedmgda._types import Vector  # noqa: TC001 (read at run time, as are the others)
-from fedmgda.experiments._json import json_field
 from fedmgda.experiments._protection import ProtectionSummary  # noqa: TC001
 from fedmgda.experiments._verdict import Verdict  # noqa: TC001
 from fedmgda.values import Failure  # noqa: TC001

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import FederationStalledError
+from fedmgda._json import to_json
 from fedmgda.data import fingerprint
 from fedmgda.experiments._alone import train_alone
 from fedmgda.experiments._baselines import (
@@ -26,7 +27,6 @@ from fedmgda.experiments._evidence import evidence_of
 from fedmgda.experiments._folder_files import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY
 from fedmgda.experiments._gram import cone_gram_bytes, gram_bytes
 from fedmgda.experiments._hints import shorter_steps
-from fedmgda.experiments._json import to_json
 from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize

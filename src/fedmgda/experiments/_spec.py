@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, final
 
 from fedmgda.experiments._spec_data import DataSpec, ModelSpec
-from fedmgda.experiments._spec_key import key
+from fedmgda.experiments._spec_key import MOST_ROUNDS, key
 from fedmgda.experiments._spec_rounds import ClientsSpec, ConstraintSpec, RuleSpec
 from fedmgda.experiments._spec_server import AttackSpec, ProtectSpec, ServerSpec
 
@@ -159,7 +159,7 @@ class Spec:
     """A whole run."""
 
     seed: int = key(0, "Every random choice is a function of it.", low=0)
-    rounds: int = key(150, "How many rounds.", low=1)
+    rounds: int = key(150, "How many rounds.", low=1, high=MOST_ROUNDS)
     compat: Literal["paper", "released-code"] = key(
         "paper",
         '`"released-code"` switches on what the authors\' code does differently: momentum 0.5, '

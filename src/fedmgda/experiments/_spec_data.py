@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, final
 
 from fedmgda.data import DATASETS, PARTITIONS, GivenSchema
-from fedmgda.experiments._spec_key import key
+from fedmgda.experiments._spec_key import MOST_CLIENTS, key
 from fedmgda.models import MODELS
 
 __all__ = ["DataSpec", "ModelSpec"]
@@ -77,6 +77,7 @@ class DataSpec:
         "How many clients, where a partition deals the examples or roles are chosen.",
         unset="by the data",
         low=1,
+        high=MOST_CLIENTS,
     )
     shards_per_client: int | None = key(
         None,
@@ -110,6 +111,13 @@ class DataSpec:
         see="specification.md#03-the-published-phd-client-of-adult-holds-the-wrong-rows",
         low=0,
         high=1,
+    )
+    max_windows: int | None = key(
+        None,
+        "For `shakespeare`: how many windows a role keeps at most for training and for testing, "
+        "each drawn at random.",
+        unset="all of them",
+        low=1,
     )
     local_split: Literal["shuffled", "tail", "temporal", "random"] | None = key(
         None,

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["key"]
+__all__ = ["MOST_CLIENTS", "MOST_EPOCHS", "MOST_ROUNDS", "MOST_RUNS", "key"]
+
+# What is larger is a slip of the keyboard, and would end when somebody ends it.
+MOST_CLIENTS = 1_000_000
+MOST_EPOCHS = 100_000
+MOST_ROUNDS = 10_000_000
+MOST_RUNS = 100_000  # of a sweep, each with a folder of its own
 
 
 def key(  # noqa: PLR0913 (one for each thing that can be said of a key)

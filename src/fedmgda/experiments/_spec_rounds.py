@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, final
 
-from fedmgda.experiments._spec_key import key
+from fedmgda.experiments._spec_key import MOST_EPOCHS, key
 from fedmgda.rules import PRESETS
 from fedmgda.values import Annealed
 
@@ -34,7 +34,9 @@ class ClientsSpec:
         see="how-to/choose-epsilon.md",
         low=1,
     )
-    local_epochs: int = key(1, "Passes of a client over its rows in a round.", low=1)
+    local_epochs: int = key(
+        1, "Passes of a client over its rows in a round.", low=1, high=MOST_EPOCHS
+    )
     batch_size: int | Literal["full"] = key(
         10, 'Rows in a local step; `"full"` is all rows of the client in one.', low=1
     )

@@ -37,6 +37,7 @@ from fedmgda._files import (
     take_lock,
     write_file,
 )
+from fedmgda._json import to_json
 from fedmgda._text import listed
 from fedmgda.experiments._environment import FORMAT, environment
 from fedmgda.experiments._folder_files import (
@@ -51,7 +52,6 @@ from fedmgda.experiments._folder_files import (
     Done,
     FileDigest,
 )
-from fedmgda.experiments._json import to_json
 from fedmgda.experiments._partition import is_same_partition, partition_bytes
 from fedmgda.experiments._reader import OTHER_DATA, open_run, run_folders
 from fedmgda.experiments._records import EVALUATIONS, Records

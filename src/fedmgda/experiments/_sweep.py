@@ -14,6 +14,7 @@ In the spec:
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import reduce
@@ -27,6 +28,7 @@ from fedmgda.experiments._parse import parse, suggest
 from fedmgda.experiments._resolve import resolve
 from fedmgda.experiments._settle import settle_all
 from fedmgda.experiments._spec import Spec
+from fedmgda.experiments._spec_key import MOST_RUNS
 from fedmgda.experiments._toml import merged, to_toml
 
 if TYPE_CHECKING:
@@ -105,14 +107,19 @@ def plan_sweep(
 def _check_sweep(table: dict[str, Any]) -> None:
     sweep = table.get("sweep", {})
     if not isinstance(sweep, dict):
-        raise SpecError(f"sweep must be a table of keys, got {sweep!r}.")
+        raise SpecError(f"sweep must be a table of keys, got {sweep!r:.60}.")
     known = ["seeds", "grid", "variants"]
     for key in sweep:
         if key not in known:
             raise SpecError(f"There is no key 'sweep.{key}'{suggest(key, known, 'sweep')}")
     seeds = sweep.get("seeds", [table.get("seed", 0)])
     if not (isinstance(seeds, list) and seeds and all(type(seed) is int for seed in seeds)):
-        raise SpecError(f"sweep.seeds must be a list of whole numbers, got {seeds!r}.")
+        raise SpecError(f"sweep.seeds must be a list of whole numbers, got {seeds!r:.60}.")
+    grid = sweep.get("grid", {})
+    axes = [seeds, sweep.get("variants"), *(grid.values() if isinstance(grid, dict) else ())]
+    runs = math.prod(len(axis) or 1 for axis in axes if isinstance(axis, list))
+    if runs > MOST_RUNS:
+        raise SpecError(f"The sweep has {runs} runs, more than {MOST_RUNS}; take fewer values.")
 
 
 def _tables(
@@ -160,7 +167,7 @@ def _cells(sweep: dict[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]
         cells = [({"variant": _label(variant)}, _without_label(variant)) for variant in variants]
     for key, values in grid.items():
         if not isinstance(values, list) or not values:
-            raise SpecError(f"sweep.grid.{key} must be a list of values, got {values!r}.")
+            raise SpecError(f"sweep.grid.{key} must be a list of values, got {values!r:.60}.")
         cells = [
             (cell | {key: _name(value)}, merged(patch, _nested(key, value)))
             for (cell, patch), value in product(cells, values)
@@ -170,7 +177,7 @@ def _cells(sweep: dict[str, Any]) -> list[tuple[dict[str, str], dict[str, Any]]]
 
 def _label(variant: Any) -> str:
     if not isinstance(variant, dict) or not isinstance(variant.get("label"), str):
-        raise SpecError(f"Each of sweep.variants needs a label, a text; got {variant!r}.")
+        raise SpecError(f"Each of sweep.variants needs a label, a text; got {variant!r:.60}.")
     return str(variant["label"])
 
 

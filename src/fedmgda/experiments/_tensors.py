@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda.experiments._json import read_json
+from fedmgda._json import read_json
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda._json import unread
+from fedmgda._paths import is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -36,7 +38,7 @@ def read_toml(path: Path) -> dict[str, Any]:
         SpecError: If it is not TOML.
     """
     try:
-        if path.exists() and not path.is_file():
+        if is_folder(path):
             raise DataError(f"{path} is not a file; name the spec, a TOML file.")
         if path.stat().st_size > _MAX_BYTES:
             raise SpecError(f"{path} has more than {_MAX_BYTES} bytes, too many for a spec.")
@@ -58,7 +60,7 @@ def parse_toml(content: bytes, path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise SpecError(f"{path} is not a text in UTF-8: {error.reason}.") from error
     except (ValueError, RecursionError) as error:  # what tomllib makes of bad texts and huge values
-        raise SpecError(f"{path} is not valid TOML: {error}.") from error
+        raise SpecError(f"{path} is not valid TOML: {unread(error)}.") from error
 
 
 def names_first(overrides: Iterable[str]) -> list[str]:

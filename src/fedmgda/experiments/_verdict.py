@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import final
 
-from fedmgda.experiments._json import json_field
+from fedmgda._json import json_field
 
 __all__ = [
     "DIVERGED", "LEARNED", "MAY_HAVE_LEARNED", "NOT_LEARNED", "NOT_TESTED", "STOOD_STILL",

@@ -6,6 +6,7 @@ from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
 from fedmgda._files import file_digest, is_there
+from fedmgda._json import decode, read_json, to_json
 from fedmgda.experiments._audit import Finding
 from fedmgda.experiments._environment import FORMAT
 from fedmgda.experiments._folder_files import (
@@ -20,7 +21,6 @@ from fedmgda.experiments._folder_files import (
     read_named,
 )
 from fedmgda.experiments._gram import gram_size
-from fedmgda.experiments._json import decode, read_json, to_json
 from fedmgda.experiments._records import EVALUATIONS, GRAM, ROUNDS
 from fedmgda.experiments._tag import spec_tag
 from fedmgda.experiments._toml import to_toml

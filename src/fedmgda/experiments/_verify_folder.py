@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, final
 import numpy as np
 
 from fedmgda._files import file_digest, is_there, names_in, read_part
+from fedmgda._json import decode, read_json
 from fedmgda.experiments._audit import FAULTS, Finding
 from fedmgda.experiments._baselines import carried_out
 from fedmgda.experiments._client_names import with_client_ids
@@ -26,7 +27,6 @@ from fedmgda.experiments._folder_files import (
     read_named,
 )
 from fedmgda.experiments._gram import gram_size, read_gram
-from fedmgda.experiments._json import decode, read_json
 from fedmgda.experiments._partition import partition_sizes, partition_target_sums
 from fedmgda.experiments._reader import num_buffers
 from fedmgda.experiments._records import EVALUATIONS, GRAM, ROUNDS, survey_rows

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
+from fedmgda._json import encode
 from fedmgda.experiments._audit import Finding, Tally
 from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._folder_files import CLIENTS, PREDICTIONS, SUMMARY
-from fedmgda.experiments._json import encode
 from fedmgda.experiments._judge import judge
 from fedmgda.experiments._measure import client_results, evaluation_row, summarize
 from fedmgda.experiments._protection import protection_summary

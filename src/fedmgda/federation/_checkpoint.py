@@ -16,6 +16,7 @@ from fedmgda._files import (
     remove_temporary_files,
     write_file,
 )
+from fedmgda._json import read_json
 from fedmgda.federation._selection import Selected
 from fedmgda.federation._state import ServerState
 
@@ -91,7 +92,7 @@ def load_checkpoint(path: Path, tag: str = "") -> ServerState:
 
 def _parse(content: bytes, library: Any, tag: str) -> ServerState:
     arrays = library.load(content)
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    header = read_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
     facts = header["__metadata__"]
     if facts.pop("sha256") != _digest(arrays, facts):
         raise ValueError("it does not match its own checksum")

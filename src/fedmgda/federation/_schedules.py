@@ -52,10 +52,11 @@ class PaperDecay:
     def __call__(self, round_num: int, cohort: Cohort | None) -> float:
         """Return the step of a round."""
         del cohort
-        if self.decay in {0.0, 1.0}:
+        falls = (round_num - 1) // 100
+        if self.decay in {0.0, 1.0} or not falls:  # β of a short run may be beyond all numbers
             return self.server_lr
         beta = self.decay ** (100.0 / self.num_rounds)
-        return float(self.server_lr * beta ** ((round_num - 1) // 100))
+        return float(self.server_lr * beta**falls)
 
 
 @final

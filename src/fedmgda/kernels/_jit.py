@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numba import njit
 
+from fedmgda.kernels._kept import keep_on_disk
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -48,5 +50,6 @@ def entry(function: _Function) -> _Function:
     still good. A function that refers to a variable of an enclosing function is stored under the
     value of that variable too: entries refer to `STAMP` in this way, and so never outlive a kernel.
     """
-    compiled: _Function = njit(cache=True, **_OPTIONS)(function)
+    compiled: _Function = njit(**_OPTIONS)(function)
+    keep_on_disk(compiled, function)
     return compiled

@@ -9,6 +9,7 @@ import numpy as np
 from numba.core import event
 
 from fedmgda.kernels._client import score, train
+from fedmgda.kernels._kept import is_kept
 from fedmgda.kernels._layout import DENSE, LANES, LAYER
 
 if TYPE_CHECKING:
@@ -26,12 +27,12 @@ class _Announcement(event.Listener):
     """Says so when the first kernel is compiled; what is loaded from disk is not."""
 
     def __init__(self) -> None:
-        self._said = False
+        self.said = False
 
     def on_start(self, _: Any) -> None:
-        if not self._said:
+        if not self.said:
             _log.warning("Compiling the kernels for small networks: about ten seconds, once.")
-        self._said = True
+        self.said = True
 
     def on_end(self, _: Any) -> None:
         pass
@@ -39,8 +40,14 @@ class _Announcement(event.Listener):
 
 def prepare(arrays: Sequence[NDArray[Any]]) -> None:
     """Load or compile the kernels for data of these types (features, table, classes, values)."""
-    with event.install_listener("numba:compile", _Announcement()):
+    compiling = _Announcement()
+    with event.install_listener("numba:compile", compiling):
         _touch(tuple(arrays))
+    if compiling.said and not (is_kept(train) and is_kept(score)):
+        _log.warning(
+            "They could not be kept on disk, so the next process compiles them again; name a "
+            "folder that can be written in the environment variable NUMBA_CACHE_DIR."
+        )
 
 
 def _touch(arrays: tuple[NDArray[Any], ...]) -> None:

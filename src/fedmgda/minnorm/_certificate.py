@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda.minnorm._problem import GramProblem, box_bounds
+from fedmgda.minnorm._real import as_real
 from fedmgda.minnorm._row_problem import RowProblem
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _check_feasible(lam: Vector, lower: Vector, upper: Vector) -> None:
 
 
 def _gap(problem: Problem, lam: Vector) -> float:
-    lam = np.asarray(lam, dtype=np.float64)
+    lam = as_real(lam, "lam")
     _check_feasible(lam, problem.lower, problem.upper)
     gap = gap_of(problem.slope(lam), lam, problem.lower, problem.upper)
     return float(np.ldexp(gap, problem.exponent))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.minnorm._problem import check_gramian, scale_exponent
+from fedmgda.minnorm._real import as_real
 
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
@@ -56,7 +57,7 @@ def cone_certificate(
     """
     matrix = check_gramian(gramian)
     demand, shift = check_demand(inner, bound, len(matrix))
-    v = np.asarray(multipliers, dtype=np.float64)
+    v = as_real(multipliers, "multipliers")
     if v.shape != (len(matrix),) or not (np.isfinite(v).all() and (v >= 0.0).all()):
         raise ValueError(f"multipliers must be {len(matrix)} finite numbers >= 0, got {v}.")
     exponent, size = scale_exponent(matrix), int(np.frexp(v.max())[1])
@@ -74,7 +75,7 @@ def cone_certificate(
 
 def check_demand(inner: Vector, bound: float, num_clients: int) -> tuple[Vector, int]:
     """Return (bound - ⟨u_i, z⟩) / 2^e, of shape `(m,)`, and e: 0 unless that would overflow."""
-    products = np.asarray(inner, dtype=np.float64)
+    products = as_real(inner, "inner")
     if products.shape != (num_clients,):
         raise ValueError(f"inner must have shape ({num_clients},), got {products.shape}.")
     if not np.isfinite(products).all():

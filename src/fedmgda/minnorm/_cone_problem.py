@@ -9,6 +9,7 @@ import numpy as np
 
 from fedmgda.minnorm._cone_certificate import check_demand, cone_certificate
 from fedmgda.minnorm._problem import check_gramian, scale_exponent
+from fedmgda.minnorm._real import as_real
 from fedmgda.minnorm._solution import Status
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ class ConeProblem:
             lengths=lengths,
             rows=rows,
             gramian=matrix,
-            inner=np.asarray(inner, dtype=np.float64),
+            inner=as_real(inner, "inner"),
             bound=bound,
             exponents=(step - exponent // 2, step),
         )

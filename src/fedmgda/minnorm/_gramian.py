@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, final
 import numpy as np
 
 from fedmgda.minnorm._blocks import float64_blocks
+from fedmgda.minnorm._real import as_real
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,10 +118,10 @@ def normalized_gramian(updates: Matrix) -> tuple[Matrix, Vector]:
 
 
 def _as_floating(updates: Matrix) -> Matrix:
-    updates = np.asarray(updates)
+    updates = as_real(updates, "updates", single=True)
     if updates.ndim != 2:
         raise ValueError(f"updates must have shape (m, d), got {updates.shape}.")
-    return updates if updates.dtype in (np.float32, np.float64) else updates.astype(np.float64)
+    return updates
 
 
 def _products(updates: Matrix, exponents: NDArray[np.int64]) -> tuple[Matrix, Vector]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.minnorm._projection import project_onto_simplex
+from fedmgda.minnorm._real import as_real
 from fedmgda.minnorm._start import quiet_solver
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class Preferences:
     @classmethod
     def of(cls, constraints: Matrix, bounds: Vector, num_clients: int) -> Preferences:
         """Check the arguments of `min_norm_constrained` and scale them by powers of two."""
-        rows = np.asarray(constraints, dtype=np.float64)
-        limits = np.asarray(bounds, dtype=np.float64)
+        rows = as_real(constraints, "constraints")
+        limits = as_real(bounds, "bounds")
         if rows.ndim != 2 or rows.shape[1] != num_clients or limits.shape != rows.shape[:1]:
             raise ValueError(
                 f"constraints must have shape (k, {num_clients}) and bounds (k,), "

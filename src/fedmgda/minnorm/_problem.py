@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from fedmgda.minnorm._real import as_real
 from fedmgda.minnorm._solution import MinNormSolution, Status
 from fedmgda.minnorm._system import DenseSystem, range_of_square
 
@@ -221,7 +222,7 @@ def _cosines(gramian: Matrix, root: Vector) -> Matrix:
 
 def check_gramian(gramian: Matrix) -> Matrix:
     """Return the Gram matrix as float64, or raise a sentence saying why it is none."""
-    matrix = np.asarray(gramian, dtype=np.float64)
+    matrix = as_real(gramian, "gramian")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(f"gramian must have shape (m, m) with m >= 1, got {matrix.shape}.")
     if not np.isfinite(matrix).all():
@@ -247,7 +248,7 @@ def _checked_center(center: Vector | None, num_clients: int) -> Vector:
     """Return λ0 as float64 with sum 1 (uniform if None), or raise a sentence."""
     if center is None:
         return np.full(num_clients, 1.0 / num_clients)
-    lam0 = np.asarray(center, dtype=np.float64)
+    lam0 = as_real(center, "center")
     if lam0.shape != (num_clients,):
         raise ValueError(f"center must have shape ({num_clients},), got {lam0.shape}.")
     if not (np.isfinite(lam0).all() and (lam0 >= 0).all()):

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from fedmgda.minnorm._real import as_real
+
 if TYPE_CHECKING:
     from fedmgda._types import Vector
 
@@ -30,7 +32,7 @@ def project_onto_simplex(point: Vector) -> Vector:
     >>> project_onto_simplex(np.array([1.4, 0.25])).tolist()
     [1.0, 0.0]
     """
-    point = np.asarray(point, dtype=np.float64)
+    point = as_real(point, "point")
     if not np.isfinite(point).all():
         row = int(np.argmin(np.isfinite(point)))
         raise ValueError(f"point must be finite, got {point[row]:g} in coordinate {row}.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda.minnorm._problem import GramProblem, Problem, box_bounds
+from fedmgda.minnorm._real import as_real
 from fedmgda.minnorm._system import DenseSystem, ThinSystem, range_of_columns, range_of_square
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class RowProblem(Problem):
     @classmethod
     def of(cls, rows: Matrix, center: Vector | None, epsilon: float) -> RowProblem:
         """Check the arguments of `min_norm_of_rows` and scale them."""
-        rows = np.asarray(rows)
+        rows = as_real(rows, "rows", single=True)
         if rows.ndim != 2 or rows.size == 0:
             raise ValueError(f"rows must have shape (m, d) with m, d >= 1, got {rows.shape}.")
         finite = np.isfinite(rows).all(axis=1)

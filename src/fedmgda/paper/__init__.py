@@ -1,5 +1,6 @@
 """The paper, reproduced: its tables and figures as sweeps, and how they compare."""
 
+from fedmgda.paper._collected import published_results
 from fedmgda.paper._comparison import Line
 from fedmgda.paper._cost import Standing, calibrate, elsewhere, measured_on, standing
 from fedmgda.paper._export import export_study
@@ -7,11 +8,13 @@ from fedmgda.paper._metrics import METRICS
 from fedmgda.paper._primary import PRIMARIES, Decision, Primary, decide
 from fedmgda.paper._promise import Promise
 from fedmgda.paper._published import Number, published_number
+from fedmgda.paper._published_study import PublishedStudy, open_published
 from fedmgda.paper._questions import Answer
 from fedmgda.paper._redraw import draw_published
 from fedmgda.paper._report import Report
 from fedmgda.paper._setting import Setting, default_folder, parse_seeds, plan_study, run_command
 from fedmgda.paper._statistics import Difference, holm, paired_difference
+from fedmgda.paper._step_matched import StepMatched
 from fedmgda.paper._study import STUDIES, Study, load_study
 from fedmgda.paper._text import (
     SEEN,
@@ -40,9 +43,11 @@ __all__ = [
     "Number",
     "Primary",
     "Promise",
+    "PublishedStudy",
     "Report",
     "Setting",
     "Standing",
+    "StepMatched",
     "Study",
     "Verdict",
     "answers_lines",
@@ -58,6 +63,7 @@ __all__ = [
     "line_cells",
     "load_study",
     "measured_on",
+    "open_published",
     "paired_difference",
     "parse_seeds",
     "plan_study",
@@ -65,6 +71,7 @@ __all__ = [
     "primaries_lines",
     "promises_lines",
     "published_number",
+    "published_results",
     "reasons_of",
     "run_command",
     "standing",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -10,6 +11,7 @@ import numpy as np
 from fedmgda.paper._metrics import measure
 from fedmgda.paper._published import Number, published_number, published_row
 from fedmgda.paper._result import by_cell
+from fedmgda.paper._statistics import Spread, welch
 from fedmgda.paper._verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -50,6 +52,15 @@ class Line:
     def std(self) -> float:
         """The population standard deviation over seeds, as in the paper."""
         return float(np.std(list(self.values.values())))
+
+    @property
+    def welch_p(self) -> float:
+        """Of Welch's test against the published number; NaN where the two cannot be compared."""
+        if self.published is None or self.verdict.word == "not comparable":
+            return math.nan
+        ours = Spread(mean=self.mean, std=self.std, n=len(self.values))
+        theirs = self.published
+        return welch(ours, Spread(mean=theirs.mean, std=theirs.pm, n=theirs.runs))
 
     @property
     def difference(self) -> float | None:
@@ -126,9 +137,9 @@ def _obstacle(study: Study, setting: Setting, group: Sequence[Result], metric: s
     if row is not None and rounds != int(row["rounds"]):
         return f"published after {row['rounds']} rounds, ours after {rounds}"
     if not all(result.done for result in group):
-        done = min(result.evaluations[-1].round_num for result in group)
+        done = min(int(result.evaluated[-1]) for result in group)
         return f"ours has come to round {done} of {rounds}"
-    users = len(group[0].evaluations[-1].client_ids)
+    users = len(group[0].users.clients)
     if study.users is not None and abs(users - study.users) > 0.01 * study.users:
         return f"published over {study.users} users, ours has {users}"
     return study.incomparable.get(setting.compat, {}).get(metric, "")

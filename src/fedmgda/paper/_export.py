@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import StoreError
-from fedmgda.paper._records import columns_of, packed, record_name
+from fedmgda.paper._records import packed, record_name
 from fedmgda.paper._study import study_text
 
 if TYPE_CHECKING:
@@ -27,13 +27,8 @@ __all__ = ["export_study"]
 def export_study(study: Study, setting: Setting, report: Report, target: Path) -> list[Path]:
     """Copy spec, setting, environment, tables, figures, and the records of every run, compressed.
 
-    Of a run, `runs/<name>.json.xz` keeps, as columns, for every round the improved participants,
-    the length of the direction, its smallest inner product with an update, the largest weight and
-    the mean losses of the participants, and of protected ones ω, s and the lengths of the step that
-    was proposed and of the one made; for every evaluation the summary over users; and of the last
-    evaluation every user. What belongs to single participants of a round is left out: the run
-    folder has it. The same runs give the same bytes. Runs that are not finished are kept only if
-    none is.
+    Of a run, `runs/<name>.json.xz` keeps what `fedmgda.paper._records` lists. The same runs give
+    the same bytes. Runs that are not finished are kept only if none is.
 
     Returns:
         The files.
@@ -45,7 +40,7 @@ def export_study(study: Study, setting: Setting, report: Report, target: Path) -
         "spec.toml": study_text(study.name).encode(),
         "setting.json": _json(_facts(setting, report, kept)),
         "environment.json": _json(_environments(kept)),
-    } | {record_name(r.run): packed(columns_of(r)) for r in kept}
+    } | {record_name(r.run): packed(r) for r in kept}
     written = []
     try:
         (target / "runs").mkdir(parents=True, exist_ok=True)
@@ -72,8 +67,7 @@ def _facts(setting: Setting, report: Report, kept: Sequence[Result]) -> dict[str
 def _environments(kept: Sequence[Result]) -> list[dict[str, Any]]:
     """Return the environments runs were begun in, each once, without the seed."""
     found: list[Environment] = []
-    for result in kept:
-        facts = replace(result.environment, seed=None)
+    for facts in (replace(one, seed=None) for result in kept for one in result.environments):
         if facts not in found:
             found.append(facts)
     return [{key: x for key, x in asdict(facts).items() if key != "seed"} for facts in found]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda._types import Vector
-    from fedmgda.paper._records import Record
+    from fedmgda.paper._result import Result
     from fedmgda.paper._setting import Compat
     from fedmgda.paper._study import Study
 
@@ -66,12 +66,12 @@ class Pictured:
 
     Attributes:
         compat: Whose word the runs follow.
-        groups: The records of its runs; a group has those that differ in their seed only.
+        groups: Its runs, to the digits that are published; those of a group differ in their seed.
         rows: The rows of its table.
     """
 
     compat: Compat
-    groups: Sequence[Sequence[Record]]
+    groups: Sequence[Sequence[Result]]
     rows: Sequence[Measured]
 
 
@@ -84,7 +84,7 @@ def draw_study(study: Study, shown: Pictured, folder: Path) -> list[Path]:
     panels = [
         panel
         for kind in study.figures
-        if kind in {"accuracy", "loss", "improved"} and groups
+        if kind in _DRAWN and groups
         for panel in _panels(study, kind, groups)
     ]
     if panels:
@@ -117,7 +117,7 @@ def _seeds_text(counts: Sequence[int]) -> str:
     return "one seed" if counts[0] == 1 else f"{counts[0]} seeds"
 
 
-def _panels(study: Study, kind: str, groups: Sequence[Sequence[Record]]) -> list[Panel]:
+def _panels(study: Study, kind: str, groups: Sequence[Sequence[Result]]) -> list[Panel]:
     """Return one panel for each value of the key panels differ in."""
     values = dict.fromkeys(group[0].run.cell.get(study.panel, "") for group in groups)
     panels = []
@@ -132,44 +132,50 @@ def _panels(study: Study, kind: str, groups: Sequence[Sequence[Record]]) -> list
                 series=_curves(study, kind, chosen),
                 percent=kind != "loss",
                 log_y=kind == "loss",
-                rising=kind == "accuracy",
+                rising=kind in {"accuracy", "global"},
             )
         )
     return panels
 
 
-def _x_label(study: Study, groups: Sequence[Sequence[Record]]) -> str:
+def _x_label(study: Study, groups: Sequence[Sequence[Result]]) -> str:
     """Say that curves are smoothed, and what was planned where no run has come so far."""
-    last = max(_last_round(record) for group in groups for record in group)
-    planned = max(record.run.spec.rounds for group in groups for record in group)
+    last = max(_last_round(result) for group in groups for result in group)
+    planned = max(result.run.spec.rounds for group in groups for result in group)
     notes = [] if last >= planned else [f"the first {last} of {planned} planned"]
     notes += [f"smoothed, span {study.span}"] if study.span > 1 else []
     return f"round ({'; '.join(notes)})" if notes else "round"
 
 
-def _last_round(record: Record) -> int:
-    return int(record.evaluated[-1])
+def _last_round(result: Result) -> int:
+    return int(result.evaluated[-1])
 
 
-def _curves(study: Study, kind: str, groups: Sequence[Sequence[Record]]) -> tuple[Series, ...]:
+def _curves(study: Study, kind: str, groups: Sequence[Sequence[Result]]) -> tuple[Series, ...]:
     curves = [_DRAWN[kind](study, group) for group in groups]
     if kind == "accuracy" and len(groups) <= _FEW:
         curves += [level for group in groups if (level := _published_level(study, group))]
     return tuple(curves)
 
 
-def _accuracy(study: Study, group: Sequence[Record]) -> Series:
-    """Return the average user accuracy at every evaluation all seeds have come to."""
-    tables = [dict(zip(r.evaluated.tolist(), r.average, strict=True)) for r in group]
-    rounds = sorted(set.intersection(*(set(table) for table in tables)))
-    every = group[0].run.spec.evaluation.every
-    runs = [[table[round_num] for round_num in rounds] for table in tables]
-    name = cell_name(study, group[0].run.cell, without=study.panel)
-    x = np.array(rounds, dtype=np.float64)
-    return series_of_runs(name, x, runs, span=max(1.0, study.span / every))
+def _per_evaluation(
+    read: Callable[[Result], Vector],
+) -> Callable[[Study, Sequence[Result]], Series]:
+    """Draw what was seen at every evaluation that all seeds have come to."""
+
+    def series(study: Study, group: Sequence[Result]) -> Series:
+        tables = [dict(zip(r.evaluated.tolist(), read(r), strict=True)) for r in group]
+        rounds = sorted(set.intersection(*(set(table) for table in tables)))
+        every = group[0].run.spec.evaluation.every
+        runs = [[table[round_num] for round_num in rounds] for table in tables]
+        name = cell_name(study, group[0].run.cell, without=study.panel)
+        x = np.array(rounds, dtype=np.float64)
+        return series_of_runs(name, x, runs, span=max(1.0, study.span / every))
+
+    return series
 
 
-def _published_level(study: Study, group: Sequence[Record]) -> Series | None:
+def _published_level(study: Study, group: Sequence[Result]) -> Series | None:
     """Return the paper's final accuracy as a line as wide as our curve, with its ± as a band."""
     variant = group[0].run.cell.get("variant", "")
     number = published_number(study, variant, study.metrics[0])
@@ -182,9 +188,9 @@ def _published_level(study: Study, group: Sequence[Record]) -> Series | None:
     return Series(label, ends, np.full(2, number.mean), np.full(2, number.pm), beside=name)
 
 
-def _per_round(read: Callable[[Record], Vector]) -> Callable[[Study, Sequence[Record]], Series]:
-    def series(study: Study, group: Sequence[Record]) -> Series:
-        runs = [read(record) for record in group]
+def _per_round(read: Callable[[Result], Vector]) -> Callable[[Study, Sequence[Result]], Series]:
+    def series(study: Study, group: Sequence[Result]) -> Series:
+        runs = [read(result) for result in group]
         length = min(len(run) for run in runs)
         name = cell_name(study, group[0].run.cell, without=study.panel)
         x = np.arange(1.0, length + 1.0)
@@ -193,25 +199,30 @@ def _per_round(read: Callable[[Record], Vector]) -> Callable[[Study, Sequence[Re
     return series
 
 
-_DRAWN: Mapping[str, Callable[[Study, Sequence[Record]], Series]] = {
-    "accuracy": _accuracy,
-    "loss": _per_round(lambda record: record.losses),
-    "improved": _per_round(lambda record: record.improved),
+_DRAWN: Mapping[str, Callable[[Study, Sequence[Result]], Series]] = {
+    "accuracy": _per_evaluation(lambda result: result.average()),
+    "global": _per_evaluation(lambda result: result.global_accuracy()),
+    "loss": _per_round(lambda result: result.of_rounds("mean_local_losses")),
+    "improved": _per_round(lambda result: result.of_rounds("improved")),
 }
 _TITLES = {
     "accuracy": "Average user accuracy",
+    "global": "Accuracy on the official test set",
     "loss": "Training loss of the participants",
     "improved": "Improved participants",
 }
-_Y_LABELS = {"accuracy": "test accuracy", "loss": "mean loss", "improved": "share of the round"}
+_Y_LABELS = {
+    "accuracy": "test accuracy", "global": "test accuracy", "loss": "mean loss",
+    "improved": "share of the round",
+}  # fmt: skip
 
 
 def _violins(
-    study: Study, groups: Sequence[Sequence[Record]], path: Path, title: str
+    study: Study, groups: Sequence[Sequence[Result]], path: Path, title: str
 ) -> Sequence[Path]:
     violins = []
     for group in groups:
-        values = np.concatenate([record.users for record in group])
+        values = np.concatenate([result.accuracies(honest=True)[0] for result in group])
         if len(values):
             violins.append(Violin(cell_name(study, group[0].run.cell), values))
     y_label = "test accuracy of a user, %"

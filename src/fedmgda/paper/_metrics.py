@@ -12,8 +12,9 @@ from fedmgda.metrics import fairness, smoothed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from numpy.typing import NDArray
+
     from fedmgda._types import Vector
-    from fedmgda.experiments import RoundRow
     from fedmgda.paper._result import Result
 
 __all__ = ["FIXED", "HEADINGS", "METRICS", "measure"]
@@ -49,7 +50,7 @@ def _of_users(name: str, *, honest: bool = False) -> Callable[[Result, int], flo
 def _of_client(client: int) -> Callable[[Result, int], float]:
     def value(result: Result, span: int) -> float:
         del span
-        return 100.0 * float(result.evaluations[-1].accuracies[client])
+        return 100.0 * float(result.users.accuracies[client])
 
     return value
 
@@ -64,66 +65,75 @@ def _of_curve(name: str, last: int = 0) -> Callable[[Result, int], float]:
     return value
 
 
-def _share(happens: Callable[[Result, RoundRow], bool]) -> Callable[[Result, int], float]:
-    """Measure the rounds in which something happens, in percent."""
+def _global_accuracy(result: Result, span: int) -> float:
+    del span
+    return _last(result.global_accuracy())
+
+
+def _share(column: str) -> Callable[[Result, int], float]:
+    """Measure the rounds in which there is any of something that is counted, in percent."""
 
     def value(result: Result, span: int) -> float:
         del span
-        return _mean(np.array([100.0 * happens(result, row) for row in result.rounds]))
+        counts = result.of_rounds(column)
+        return _mean(100.0 * (counts[~np.isnan(counts)] > 0))
 
     return value
 
 
-def _attacker_is_out(result: Result, row: RoundRow) -> bool:
-    return not result.malicious.isdisjoint(failure.client_id for failure in row.quarantined)
-
-
-def _attackers_quarantined(result: Result, span: int) -> float:
-    return _share(_attacker_is_out)(result, span) if result.malicious else math.nan
+def _has_step(result: Result) -> NDArray[np.bool_]:
+    return result.of_rounds("moved") >= STEP
 
 
 def _stepped(result: Result, span: int) -> float:
     del span
-    return _mean(100.0 * (result.steps() >= STEP))
+    return math.nan if _unknown(result, "moved") else _mean(100.0 * _has_step(result))
 
 
 def _improved_stepped(result: Result, span: int) -> float:
     del span
-    return _mean(result.improved()[result.steps() >= STEP])
+    return _mean(result.of_rounds("improved")[_has_step(result)])
 
 
 def _short(result: Result, span: int) -> float:
     """Measure the rounds of a protected run whose step was cut to less than a sixteenth."""
     del span
-    scales = [row.protection.scale for row in result.rounds if row.protection is not None]
-    cut = [100.0 * (scale is not None and scale < SHORT) for scale in scales]
-    return _mean(np.array(cut))
+    # A round that is held has no s, and no step that was cut.
+    return math.nan if _unknown(result, "omega") else _mean(100.0 * (_scales(result) < SHORT))
+
+
+def _scales(result: Result) -> Vector:
+    scales = result.of_rounds("scale")
+    return np.where(np.isnan(scales), np.inf, scales)
 
 
 def _overridden(result: Result, span: int) -> float:
     del span
-    rows = [row for row in result.rounds if row.protection is not None]
-    asked = sum(len(row.client_ids) for row in rows)
-    left_out = sum(len(row.protection.overridden) for row in rows if row.protection)
-    return 100.0 * left_out / asked if asked else math.nan
+    left_out, asked = result.of_rounds("overridden"), result.of_rounds("participants")
+    total = float(asked[~np.isnan(left_out)].sum())
+    return 100.0 * float(np.nansum(left_out)) / total if total > 0 else math.nan
 
 
 def _path(result: Result, span: int) -> float:
     del span
-    return float(result.steps().sum())
+    return float(result.of_rounds("moved").sum())
 
 
 def _improved(result: Result, span: int) -> float:
     del span
-    return _mean(result.improved())
+    return _mean(result.of_rounds("improved"))
 
 
 def _improved_final(result: Result, span: int) -> float:
-    return _last(smoothed(result.improved(), span))
+    return _last(smoothed(result.of_rounds("improved"), span))
 
 
 def _training_loss(result: Result, span: int) -> float:
-    return _last(smoothed(result.training_losses(), span))
+    return _last(smoothed(result.of_rounds("mean_local_losses"), span))
+
+
+def _unknown(result: Result, column: str) -> bool:
+    return bool(np.isnan(result.of_rounds(column)).all())
 
 
 def _mean(values: Vector) -> float:
@@ -151,15 +161,16 @@ _MEASURES: Mapping[str, Callable[[Result, int], float]] = {
     "improved": _improved,
     "improved_final": _improved_final,
     "training_loss": _training_loss,
+    "global_accuracy": _global_accuracy,
     "late_average": _of_curve("average", LATE),
     "curve_average": _of_curve("average"),
     "late_std": _of_curve("std", LATE),
     "late_worst5": _of_curve("percentile_5", LATE),
     "improved_stepped": _improved_stepped,
     "stepped": _stepped,
-    "held": _share(lambda _, row: bool(row.held)),
-    "quarantined": _share(lambda _, row: bool(row.quarantined)),
-    "attackers_quarantined": _attackers_quarantined,
+    "held": _share("held"),
+    "quarantined": _share("quarantined"),
+    "attackers_quarantined": _share("attackers_quarantined"),
     "path": _path,
     "short": _short,
     "overridden": _overridden,
@@ -181,6 +192,7 @@ METRICS: Mapping[str, str] = {
     "improved": "improved participants, mean over rounds, %",
     "improved_final": "improved participants at the end, smoothed, %",
     "training_loss": "training loss at the end, smoothed",
+    "global_accuracy": "accuracy on the official test set, %",
     "late_average": "late mean: average accuracy of the honest users, last ten evaluations, %",
     "curve_average": "curve mean: average accuracy of the honest users, all evaluations, %",
     "late_std": "late std of the honest users' accuracies, last ten evaluations",

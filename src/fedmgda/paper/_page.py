@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from fedmgda.paper._comparison import cell_name
 from fedmgda.paper._metrics import HEADINGS, METRICS
 from fedmgda.paper._text import (
     SEEN,
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["markdown"]
 
-_HEADER = ("row", "ours", "published", "difference", "verdict")
+_HEADER = ("row", "ours", "published", "difference", "verdict", "Welch's p")
 
 
 def markdown(study: Study, setting: Setting, report: Report) -> str:
@@ -91,8 +89,8 @@ def _fixed_block(study: Study, fixed: Sequence[Line]) -> str:
     metrics = list(dict.fromkeys(line.metric for line in fixed))
     found: dict[str, dict[str, str]] = {}
     for line in fixed:
-        text = "-" if math.isnan(line.mean) else line_cells(study, line)[1]
-        found.setdefault(cell_name(study, line.cell), {})[line.metric] = text
+        row, ours, *_ = line_cells(study, line)
+        found.setdefault(row, {})[line.metric] = ours
     body = [
         _row(["row", *(HEADINGS[metric] for metric in metrics)]),
         "|---|" + "--:|" * len(metrics),

@@ -14,7 +14,6 @@ from fedmgda.paper._result import by_cell
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fedmgda.experiments import RoundRow
     from fedmgda.paper._result import Result
     from fedmgda.paper._study import Study
 
@@ -63,7 +62,7 @@ def promises(study: Study, results: Sequence[Result]) -> list[Promise]:
     }
     found = []
     for cell, group in groups.items():
-        if not group or not _is_protected(group[0]):
+        if not group or not _is_protected(group[0]) or not all(map(_counts_losses, group)):
             continue
         plain = _plain(study, dict(cell).get("variant", ""))
         partners = groups.get(tuple((dict(cell) | {"variant": plain}).items()), [])
@@ -77,6 +76,10 @@ def _is_protected(result: Result) -> bool:
     return result.run.spec.server.protect is not None
 
 
+def _counts_losses(result: Result) -> bool:
+    return "losses" in result.rounds  # records of the first version do not
+
+
 def _plain(study: Study, variant: str) -> str:
     return next((second for first, second in study.pairs if first == variant), "")
 
@@ -84,7 +87,6 @@ def _plain(study: Study, variant: str) -> str:
 def _promise(
     study: Study, group: Sequence[Result], plain: str, partners: Sequence[Result]
 ) -> Promise:
-    counts = [_count(result, row) for result in group for row in result.rounds]
     held, short, overridden = (
         np.array([measure(result, name, study.span) for result in group])
         for name in ("held", "short", "overridden")
@@ -92,33 +94,27 @@ def _promise(
     return Promise(
         row=cell_name(study, group[0].cell),
         runs=len(group),
-        rounds=len(counts),
-        losses=sum(losses for losses, _ in counts),
-        rose=sum(rose for _, rose in counts),
+        rounds=sum(len(result.of_rounds("round")) for result in group),
+        losses=_total(group, "losses"),
+        rose=_total(group, "rose"),
         held=float(held.mean()),
         most_held=float(held.max()),
         short=float(short.mean()),
         most_short=float(short.max()),
         overridden=float(overridden.mean()),
         plain=plain,
-        path=_path(group, partners),
+        path=_path(study, group, partners),
     )
 
 
-def _count(result: Result, row: RoundRow) -> tuple[int, int]:
-    """Return the losses of honest participants in a round with a step, and how many rose."""
-    made = row.protection
-    if made is None or made.after is None:
-        return 0, 0
-    honest = np.array([client not in result.malicious for client in row.client_ids])
-    rose = ~(made.after <= made.before)
-    return int(honest.sum()), int((rose & honest).sum())
+def _total(group: Sequence[Result], column: str) -> int:
+    return int(sum(result.of_rounds(column).sum() for result in group))
 
 
-def _path(group: Sequence[Result], partners: Sequence[Result]) -> float | None:
-    plain = {result.run.seed: float(result.steps().sum()) for result in partners}
+def _path(study: Study, group: Sequence[Result], partners: Sequence[Result]) -> float | None:
+    plain = {result.run.seed: measure(result, "path", study.span) for result in partners}
     shares = [
-        100.0 * float(result.steps().sum()) / plain[result.run.seed]
+        100.0 * measure(result, "path", study.span) / plain[result.run.seed]
         for result in group
         if plain.get(result.run.seed)
     ]

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import csv
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fedmgda._errors import StoreError
 from fedmgda.paper._comparison import cell_name
 from fedmgda.paper._figures import Measured, Pictured, draw_study
-from fedmgda.paper._records import Record, read_record
-from fedmgda.paper._setting import Setting, plan_study, seeds_of
-from fedmgda.paper._study import STUDIES, load_study
+from fedmgda.paper._published_study import open_published
+from fedmgda.paper._records import as_published
+from fedmgda.paper._result import by_cell
+from fedmgda.paper._setting import plan_study
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fedmgda.experiments import PlannedRun
+    from fedmgda.paper._published_study import PublishedStudy
+    from fedmgda.paper._result import Result
     from fedmgda.paper._study import Study
 
 __all__ = ["draw_published"]
@@ -39,14 +41,13 @@ def draw_published(folder: Path, target: Path | None = None) -> list[Path]:
     Raises:
         StoreError: If the folder holds no published study, or one that cannot be read.
     """
-    study = _study_in(folder)
+    published = open_published(folder)
+    study = published.study
+    runs = plan_study(study, published.setting)
     try:
-        facts = json.loads((folder / "setting.json").read_text(encoding="utf-8"))
-        setting = _setting(study, facts)
-        runs = plan_study(study, setting)
         shown = Pictured(
-            compat=setting.compat,
-            groups=_groups(runs, folder, finished=facts["runs_finished"] > 0),
+            compat=published.setting.compat,
+            groups=list(by_cell(_results(runs, published)).values()),
             rows=_rows(study, runs, folder / f"{study.name}.csv"),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -54,35 +55,10 @@ def draw_published(folder: Path, target: Path | None = None) -> list[Path]:
     return draw_study(study, shown, target or folder)
 
 
-def _study_in(folder: Path) -> Study:
-    for name in STUDIES:
-        if (folder / f"{name}.csv").is_file() and (folder / "setting.json").is_file():
-            return load_study(name)
-    raise StoreError(
-        f"{folder} holds no published study: no setting.json beside the table of one; "
-        "name a folder that was written with --publish."
-    )
-
-
-def _setting(study: Study, facts: Mapping[str, Any]) -> Setting:
-    seeds: list[int] = facts["seeds"]
-    own = seeds_of(study, Setting(seeds=len(seeds)))
-    return Setting(
-        compat=facts["compat"],
-        seeds=len(seeds) if own == seeds else range(seeds[0], seeds[-1] + 1),
-        rounds=facts["rounds"],
-        changes=tuple(facts["changes"]),
-    )
-
-
-def _groups(runs: Sequence[PlannedRun], folder: Path, *, finished: bool) -> list[list[Record]]:
-    """Group the records that are there; one that has only its initial evaluation says nothing."""
-    groups: dict[tuple[tuple[str, str], ...], list[Record]] = {}
-    for run in runs:
-        record = read_record(run, folder)
-        if record is not None and (finished or len(record.evaluated) > 1):
-            groups.setdefault(tuple(run.cell.items()), []).append(record)
-    return list(groups.values())
+def _results(runs: Sequence[PlannedRun], published: PublishedStudy) -> list[Result]:
+    """Return what is kept, to the digits that the report of the runs was drawn with."""
+    found = (published.result(run) for run in runs)
+    return [as_published(result) for result in found if result is not None]
 
 
 def _rows(study: Study, runs: Sequence[PlannedRun], path: Path) -> list[Measured]:

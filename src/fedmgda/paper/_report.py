@@ -7,17 +7,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import StoreError
+from fedmgda.paper._collected import read_results
 from fedmgda.paper._comparison import Line, compare
 from fedmgda.paper._metrics import FIXED
 from fedmgda.paper._primary import Sample, samples
 from fedmgda.paper._promise import Promise, promises
 from fedmgda.paper._questions import Answer, answers
-from fedmgda.paper._result import Result, read_results
 from fedmgda.paper._setting import plan_study, run_command
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from fedmgda.paper._published_study import PublishedStudy
+    from fedmgda.paper._result import Result
     from fedmgda.paper._setting import Setting
     from fedmgda.paper._study import Study
 
@@ -52,17 +55,25 @@ class Report:
     files: list[Path] = field(default_factory=list)
 
 
-def make_report(study: Study, setting: Setting, folder: Path) -> Report:
+def make_report(
+    study: Study, setting: Setting, folder: Path, published: Sequence[PublishedStudy] = ()
+) -> Report:
     """Read the runs of a study and compare them; no file is written.
 
     Every finished run counts. A row without one is shown as far as its runs have come, and is not
     compared.
 
+    Args:
+        study: The study.
+        setting: How large it is run.
+        folder: The folder of its runs.
+        published: Where finished runs of it are published that count as well.
+
     Raises:
         StoreError: If nothing has been run there.
     """
     runs = plan_study(study, setting)
-    results = read_results(runs, folder)
+    results = read_results(runs, folder, published)
     lines = compare(study, setting, results)
     if not lines:
         raise StoreError(

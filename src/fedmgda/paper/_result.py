@@ -1,43 +1,62 @@
-"""What a run of a study left behind, read when it is asked for."""
+"""What is kept of a run of a study, as columns: all that is measured, drawn and published."""
 
 from __future__ import annotations
 
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 import numpy as np
 
-from fedmgda._errors import StoreError
-from fedmgda.experiments import known_ids, open_run, run_folders
+from fedmgda.experiments import known_ids
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from fedmgda._types import Vector
-    from fedmgda.experiments import (
-        Environment,
-        EvaluationRow,
-        PlannedRun,
-        RoundRow,
-        Run,
-    )
+    from fedmgda.experiments import Environment, PlannedRun
 
-__all__ = ["Result", "by_cell", "known_mean", "read_results"]
+__all__ = ["Result", "Users", "by_cell", "malicious_clients"]
 
 
 @final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Users:
+    """How n users are served at the end.
+
+    Attributes:
+        clients: Their ids.
+        accuracies: Of shape `(n,)`, on the test split, in [0, 1]; NaN where there is none.
+        losses: Of shape `(n,)`, on the test split.
+        num_examples: Of shape `(n,)`: the test examples.
+    """
+
+    clients: tuple[int, ...]
+    accuracies: Vector
+    losses: Vector
+    num_examples: Vector
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """One run: where it stands and its records.
+    """One run, from its folder or from where it was published.
 
     Attributes:
         run: What was planned.
-        found: What its folder holds.
         done: Whether the run is finished.
+        rounds: For every name of `fedmgda.paper._records`, of shape `(t,)`: its value in every
+            round, NaN where it was not measured; a name that was in none is left out.
+        evaluations: Likewise of shape `(e,)`: what was seen at every evaluation.
+        users: The last evaluation, user by user.
+        environments: Where the run began; all of a published study where it does not say which.
     """
 
-    def __init__(self, run: PlannedRun, found: Run) -> None:
-        self.run, self.found, self.done = run, found, found.finished
+    run: PlannedRun
+    done: bool
+    rounds: Mapping[str, Vector]
+    evaluations: Mapping[str, Vector]
+    users: Users
+    environments: tuple[Environment, ...] = ()
 
     @property
     def cell(self) -> Mapping[str, str]:
@@ -45,75 +64,49 @@ class Result:
         return self.run.cell
 
     @property
-    def evaluations(self) -> tuple[EvaluationRow, ...]:
-        """The evaluations so far."""
-        return self.found.evaluations
-
-    @property
-    def rounds(self) -> tuple[RoundRow, ...]:
-        """The rounds so far."""
-        return self.found.rounds
-
-    @property
-    def environment(self) -> Environment:
-        """Where the run began."""
-        return self.found.environment
-
-    @cached_property
     def malicious(self) -> frozenset[int]:
         """The clients that attack."""
-        return frozenset(known_ids(self.run.spec.attack.clients))
+        return malicious_clients(self.run)
 
-    def accuracies(self, *, honest: bool = False) -> tuple[Vector, Vector]:
-        """Return percent of the last evaluation and test examples, of users that have examples."""
-        last = self.evaluations[-1]
-        rows = zip(last.client_ids, last.accuracies, last.num_examples, strict=True)
-        kept = [
-            (100.0 * accuracy, examples)
-            for client, accuracy, examples in rows
-            if not np.isnan(accuracy) and examples > 0 and not (honest and client in self.malicious)
-        ]
-        values = np.array(kept, dtype=np.float64).reshape(-1, 2)
-        return values[:, 0], values[:, 1]
+    @property
+    def evaluated(self) -> Vector:
+        """Of shape `(e,)`: the rounds after which users were evaluated."""
+        return self.evaluations["round"]
+
+    def of_rounds(self, name: str) -> Vector:
+        """Return a column of the rounds, of shape `(t,)`; NaN where nothing was measured."""
+        length = len(self.rounds.get("round", ()))
+        return self.rounds.get(name, np.full(length, np.nan))
 
     def curve(self, name: str) -> Vector:
         """Return a measure of the honest users' accuracies, in [0, 1], at every evaluation."""
-        summaries = [row.honest.accuracy if row.honest else None for row in self.evaluations]
-        return _floats((summary or {}).get(name) for summary in summaries)
+        return self._of_evaluations(f"honest_{name}")
 
-    def steps(self) -> Vector:
-        """Return how far every round moved the model; nowhere where it failed or was held."""
-        return np.array([_step(row) for row in self.rounds], dtype=np.float64)
+    def average(self) -> Vector:
+        """Return the average accuracy of all users at every evaluation, in percent."""
+        # Where nobody attacks there are none but honest users, and their summary only.
+        known = "all_average" in self.evaluations
+        return 100.0 * self._of_evaluations("all_average" if known else "honest_average")
 
-    def improved(self) -> Vector:
-        """Return the improved participants of every round in percent, NaN where not measured."""
-        return _floats(row.improved for row in self.rounds)
+    def global_accuracy(self) -> Vector:
+        """Return the accuracy on the official test set at every evaluation, in percent."""
+        return 100.0 * self._of_evaluations("global_accuracy")
 
-    def training_losses(self) -> Vector:
-        """Return for every round the participants' mean loss while they trained (SPEC 5)."""
-        return _floats(known_mean(row.local_losses) for row in self.rounds)
+    def accuracies(self, *, honest: bool = False) -> tuple[Vector, Vector]:
+        """Return percent of the last evaluation and test examples, of users that have examples."""
+        users = self.users
+        kept = ~np.isnan(users.accuracies) & (users.num_examples > 0)
+        if honest:
+            kept &= np.array([client not in self.malicious for client in users.clients], dtype=bool)
+        return 100.0 * users.accuracies[kept], users.num_examples[kept]
+
+    def _of_evaluations(self, name: str) -> Vector:
+        return self.evaluations.get(name, np.full(len(self.evaluated), np.nan))
 
 
-def read_results(runs: Sequence[PlannedRun], path: Path) -> list[Result]:
-    """Return the runs that have begun, finished or not.
-
-    Raises:
-        StoreError: If a folder holds a run of another spec.
-    """
-    begun, results = set(run_folders(path)), []
-    for run in runs:
-        if path / run.folder_name not in begun:
-            continue
-        found = open_run(path / run.folder_name)
-        if not found.begun:
-            continue
-        if not found.holds(run.spec):
-            raise StoreError(
-                f"{found.path} holds a run of another spec; name the folder of this study and "
-                "its setting with --out."
-            )
-        results.append(Result(run, found))
-    return results
+def malicious_clients(run: PlannedRun) -> frozenset[int]:
+    """Return the clients that attack in a run."""
+    return frozenset(known_ids(run.spec.attack.clients))
 
 
 def by_cell(results: Sequence[Result]) -> dict[tuple[tuple[str, str], ...], list[Result]]:
@@ -123,23 +116,6 @@ def by_cell(results: Sequence[Result]) -> dict[tuple[tuple[str, str], ...], list
     """
     groups: dict[tuple[tuple[str, str], ...], list[Result]] = {}
     for result in results:
-        if result.done or len(result.evaluations) > 1:
+        if result.done or len(result.evaluated) > 1:
             groups.setdefault(tuple(result.cell.items()), []).append(result)
     return {cell: [r for r in group if r.done] or group for cell, group in groups.items()}
-
-
-def _step(row: RoundRow) -> float:
-    if row.protection is not None:
-        return row.protection.moved_norm
-    return 0.0 if row.held or row.norm is None else row.server_lr * row.norm
-
-
-def _floats(values: Iterable[float | None]) -> Vector:
-    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-
-
-def known_mean(values: Vector | None) -> float | None:
-    """Return the mean of the values that are known, None if none is."""
-    if values is None or np.isnan(values).all():
-        return None
-    return float(np.mean(values[~np.isnan(values)]))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fedmgda._errors import StoreError
-from fedmgda._files import write_file
+from fedmgda._files import make_folder, write_file
 from fedmgda.paper._figures import Measured, Pictured, draw_study
 from fedmgda.paper._page import markdown
-from fedmgda.paper._records import columns_of, record_of
+from fedmgda.paper._records import as_published
 from fedmgda.paper._report import make_report
 from fedmgda.paper._result import by_cell
 from fedmgda.paper._text import (
@@ -19,11 +20,14 @@ from fedmgda.paper._text import (
     lines_csv,
     primaries_csv,
     promises_csv,
+    welch_csv,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from fedmgda.paper._published_study import PublishedStudy
     from fedmgda.paper._report import Report
     from fedmgda.paper._setting import Setting
     from fedmgda.paper._study import Study
@@ -31,16 +35,25 @@ if TYPE_CHECKING:
 __all__ = ["write_report"]
 
 
-def write_report(study: Study, setting: Setting, folder: Path) -> Report:
+def write_report(
+    study: Study, setting: Setting, folder: Path, published: Sequence[PublishedStudy] = ()
+) -> Report:
     """Write `<id>.csv`, `<id>.md` and the figures into the folder of the runs.
 
     The same runs give the same bytes.
 
+    Args:
+        study: The study.
+        setting: How large it is run.
+        folder: The folder of its runs.
+        published: Where finished runs of it are published that count as well.
+
     Raises:
         StoreError: If nothing has been run there, or the folder cannot be written.
     """
-    report = make_report(study, setting, folder)
+    report = make_report(study, setting, folder, published)
     texts = _texts(study, setting, report)
+    make_folder(folder)
     for name, text in texts.items():
         write_file(folder / name, text.encode())
     try:
@@ -55,7 +68,7 @@ def _pictured(setting: Setting, report: Report) -> Pictured:
     return Pictured(
         compat=setting.compat,
         groups=[
-            [record_of(result.run, columns_of(result)) for result in group]
+            [as_published(result) for result in group]
             for group in by_cell(report.results).values()
         ],
         rows=[
@@ -80,6 +93,8 @@ def _texts(study: Study, setting: Setting, report: Report) -> dict[str, str]:
         f"{name}.md": markdown(study, setting, report),
         f"{name}-fixed.csv": fixed_csv(study, report.fixed),
     }
+    if any(not math.isnan(line.welch_p) for line in report.lines):
+        texts[f"{name}-welch.csv"] = welch_csv(study, report.lines)
     if report.answers:
         texts[f"{name}-differences.csv"] = answers_csv(report.answers)
         texts[f"{name}-fixed-differences.csv"] = fixed_answers_csv(report.fixed_answers)

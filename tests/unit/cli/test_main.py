@@ -1,5 +1,7 @@
 """The way in: what becomes of a missing package, of a fault of our own, and of an interruption."""
 
+import signal
+import subprocess
 import sys
 
 import pytest
@@ -43,7 +45,20 @@ def test_a_missing_part_of_our_own_is_not_blamed_on_the_user(monkeypatch):
     ("ending", "code", "said"),
     [
         (StoreError("The disk [full] is full."), 4, "Error: The disk [full] is full."),
+        (
+            StoreError("a class\n'x'\r\u2028 of two lines."),
+            4,
+            "Error: a class 'x' of two lines.\n",
+        ),
         (KeyboardInterrupt(), 130, ""),
+        (EOFError(), 3, "Error: A file that was read is cut short; look for an empty one."),
+        (
+            FileNotFoundError(2, "No such file", "x\ny"),
+            4,
+            "Error: x y cannot be used: No such file.",
+        ),
+        (OSError(28, "No space left"), 4, "Error: What is printed cannot be written: No space"),
+        (MemoryError("67.1 GiB"), 1, "Error: There is not enough memory: 67.1 GiB."),
         (Interrupted(15), 143, "Nothing is lost"),
     ],
 )
@@ -54,6 +69,46 @@ def test_every_end_has_its_code(monkeypatch, capsys, ending, code, said):
     monkeypatch.setattr(_app, "app", run)
     assert _app.run_app() == code
     assert said in capsys.readouterr().err
+
+
+def test_an_end_of_file_is_no_interruption(monkeypatch, capsys):
+    """The command line's own loop takes an EOFError for somebody who typed Ctrl-D."""
+
+    def verify(_):
+        raise EOFError("No data left in file")
+
+    monkeypatch.setattr("fedmgda.cli._data.verify_dataset", verify)
+    monkeypatch.setattr(sys, "argv", ["fedmgda", "data", "verify", "adult"])
+    assert _app.run_app() == 3
+    assert "Error: A file that was read is cut short" in capsys.readouterr().err
+
+
+INTERRUPTED = """
+import os, signal, sys
+class Finder:
+    @staticmethod
+    def find_spec(name, *_):
+        if name == {name!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder)
+sys.argv = ["fedmgda", "--version"]
+from fedmgda.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["fedmgda.cli._app", "typer", "rich.text", "numpy.linalg"])
+def test_an_interruption_amid_imports_is_a_code_and_no_traceback(name):
+    code = INTERRUPTED.format(name=name)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, b"", b"")
+
+
+def test_after_the_imports_an_interruption_is_an_exception_again(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["fedmgda", "--version"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch):

@@ -74,7 +74,8 @@ def test_the_theory_is_written_wherever_it_was_asked_for(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("rounds", "noted"), [(3, True), (None, False)])
 def test_a_decay_that_changes_nothing_is_noted_once(rounds, noted, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(_reproduce, "_show", lambda *_: None)
+    for name in ("_show", "write_report"):
+        monkeypatch.setattr(_reproduce, name, lambda *_: None)
     reproduce("adult-bias", rounds=rounds, folder=tmp_path / "out", report=True)
     said = capsys.readouterr().err
     assert said.count("changes nothing in 3 rounds") == (

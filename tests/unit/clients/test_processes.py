@@ -237,6 +237,15 @@ def test_a_client_that_takes_too_long_is_a_failure_and_its_worker_is_ended() -> 
     assert cohort.failures[0].reason == "it did not finish within 1 seconds"
 
 
+def test_a_deadline_that_nobody_keeps_ends_no_evaluation() -> None:
+    with pool(workers=2, client_timeout=1e-9) as clients:
+        evaluation = clients.evaluate(clients.initial_params(), ALL, "test")
+    assert np.isnan(evaluation.losses).all()
+    assert {failure.reason for failure in evaluation.failures} == {
+        "it did not finish within 1e-09 seconds"
+    }
+
+
 def test_a_client_that_raises_is_a_failure_and_its_worker_goes_on() -> None:
     data = federation(trigger=2)
     with pool(data=data, workers=2, build_model=trapped(complain)) as clients:

@@ -56,3 +56,5 @@ def test_impossible_wishes_are_refused():
         label_quantity_partition(labels, 3, 2, rng)
     with pytest.raises(DataError, match="2 examples do not reach all 3 clients"):
         label_quantity_partition(np.array([0, 1]), 3, 1, rng)
+    with pytest.raises(DataError, match="60 examples do not reach all 9223372036854775807"):
+        label_quantity_partition(labels, 2**63 - 1, 2, rng)

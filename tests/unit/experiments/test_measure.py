@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fedmgda._json import encode
 from fedmgda.experiments import GroupSummary
-from fedmgda.experiments._json import encode
 from fedmgda.experiments._measure import evaluation_row
 from fedmgda.values import Evaluation, Failure
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from conflicts import table_of
+from fedmgda._json import decode, encode
 from fedmgda.experiments import RunFolder, execute, open_run
 from fedmgda.experiments._hints import after_held
-from fedmgda.experiments._json import decode, encode
 from fedmgda.experiments._rows import Gram
 from fedmgda.experiments._verdict import HeldRounds, Verdict
 from runs import small_spec

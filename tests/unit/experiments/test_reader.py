@@ -13,9 +13,9 @@ from hypothesis import given, strategies as st
 
 import fedmgda.experiments
 from fedmgda._errors import DataError, FedmgdaError, SpecError, StoreError
+from fedmgda._json import decode, encode, read_json
 from fedmgda.experiments import RunFolder, execute, open_run, run_folders
 from fedmgda.experiments._folder_files import Done
-from fedmgda.experiments._json import decode, encode, read_json
 from fedmgda.experiments._npz import npz_arrays, npz_bytes
 from fedmgda.experiments._results import clients_csv, read_clients_csv
 from fedmgda.experiments._rows import (

@@ -8,9 +8,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from fedmgda._errors import DataError, LockedError, StoreError
+from fedmgda._json import encode
 from fedmgda.experiments import RunFolder, Spec, execute, open_run, parse, resolve
-from fedmgda.experiments._json import encode
-from runs import results
+from runs import finished_run, results
 
 
 def spec_of(**table):
@@ -274,6 +274,16 @@ def test_bias_leaves_every_byte_of_the_model_to_rules_that_read_no_loss(tmp_path
             folder, _ = finish(tmp_path / rule / name, spec)
             models.append((folder.path / "model.safetensors").read_bytes())
         assert (models[0] == models[1]) == same
+
+
+@pytest.mark.parametrize("path", ["compiled", "torch"])
+@pytest.mark.parametrize("attack", ["scale-loss", "scale-update"])
+def test_a_factor_beyond_all_numbers_is_quarantined_without_a_warning(attack, path, tmp_path):
+    table = {"attack": {"name": attack, "factor": 1e308}, "clients": {"path": path}}
+    finished_run(tmp_path / "run", **table)
+    rows = open_run(tmp_path / "run").rounds
+    assert {len(row.quarantined) for row in rows} == {1}
+    assert open_run(tmp_path / "run").verdict is not None
 
 
 def test_the_pareto_residual_is_recorded_where_it_is_asked_for(tmp_path):

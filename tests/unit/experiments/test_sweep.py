@@ -65,6 +65,10 @@ def test_folder_names_are_safe():
         ({"variants": 3}, "sweep.variants must be a list of tables"),
         ({"variants": {}}, "sweep.variants must be a list of tables"),
         ({"grid": [1]}, "sweep.grid a table of lists"),
+        (
+            {"seeds": [*range(1000)], "grid": {key: [*range(100)] for key in "abcdef"}},
+            "The sweep has 1000000000000000 runs, more than 100000; take fewer values.",
+        ),
     ],
 )
 def test_a_bad_sweep_is_refused_before_anything_runs(sweep, message):

@@ -9,8 +9,8 @@ from torch import nn
 
 import fedmgda
 from conflicts import table_of
+from fedmgda._json import decode, encode, read_json
 from fedmgda.experiments import RowPredictions, RunFolder, execute, open_run
-from fedmgda.experiments._json import decode, encode, read_json
 from fedmgda.experiments._verdict import Verdict
 from fedmgda.values import Failure
 from runs import FORMAT_1, copy_of, finished_run, small_spec

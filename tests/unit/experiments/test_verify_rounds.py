@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from cohorts import RULES, cohorts
+from fedmgda._json import decode, encode
 from fedmgda.experiments._gram import cone_gram_bytes, gram_bytes, gram_place, read_gram
-from fedmgda.experiments._json import decode, encode
 from fedmgda.experiments._measure import round_row
 from fedmgda.experiments._recorded import RecordedUpdates
 from fedmgda.experiments._rows import RoundRow

@@ -41,3 +41,10 @@ def test_the_median_norm_is_a_typical_update():
 def test_constant():
     assert Constant(server_lr=0.7)(123, COHORT) == 0.7
     assert np.isfinite(Constant()(1, COHORT))
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 100, 101, 350])
+def test_a_decay_near_the_largest_number_overflows_in_no_round_of_any_run(rounds):
+    schedule = PaperDecay(server_lr=1.0, decay=1e308, num_rounds=rounds)
+    assert schedule(1, COHORT) == 1.0
+    assert 1.0 <= schedule(rounds, COHORT) <= 1e308

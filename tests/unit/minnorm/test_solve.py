@@ -235,6 +235,8 @@ def test_arguments_are_not_changed() -> None:
     ("arguments", "sentence"),
     [
         ((np.ones((2, 3)),), r"gramian must have shape \(m, m\) with m >= 1, got \(2, 3\)\."),
+        ((np.eye(2) * 1j,), "gramian must be real, got an array of complex128"),
+        ((np.eye(2), np.array([0.5, 0.5 + 0j])), "center must be real"),
         ((np.zeros((0, 0)),), r"gramian must have shape .* got \(0, 0\)\."),
         ((np.array([[1.0, np.nan], [0.0, 1.0]]),), "gramian must be finite, got nan at row 0"),
         ((np.eye(2), None, 1.5), r"epsilon must lie in \[0, 1\], got 1\.5\."),

@@ -13,7 +13,7 @@ from fedmgda.paper import (
     STUDIES,
     Setting,
     _figures,
-    _redraw,
+    _published_study,
     draw_published,
     export_study,
     load_study,
@@ -56,7 +56,8 @@ def report(study, tmp_path_factory):
 
 @pytest.fixture
 def published(study, report, tmp_path, monkeypatch):
-    monkeypatch.setattr(_redraw, "load_study", lambda _: study)
+    monkeypatch.setattr(_published_study, "load_study", lambda _: study)
+    monkeypatch.setattr(_published_study, "study_of", lambda *_: study)
     export_study(study, SETTING, report, tmp_path / "kept")
     return tmp_path / "kept"
 
@@ -160,7 +161,7 @@ def test_curves_of_a_published_study_end_where_its_table_does(shown):
 def test_titles_say_what_is_shown():
     assert [name for name in STUDIES if load_study(name).title.startswith("Own")] == []
     for folder in PUBLISHED:
-        study = _redraw._study_in(folder)
+        study = _published_study.study_in(folder)
         page = (folder / f"{study.name}.md").read_text(encoding="utf-8")
         assert page.startswith(f"# {study.title}\n")
 
@@ -168,4 +169,4 @@ def test_titles_say_what_is_shown():
 def test_a_study_is_found_by_its_table(tmp_path):
     for name in ("setting.json", "adult-bias.csv"):
         shutil.copy(RESULTS / "adult-bias-paper" / name, tmp_path / name)
-    assert _redraw._study_in(tmp_path).name == "adult-bias"
+    assert _published_study.study_in(tmp_path).name == "adult-bias"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from fedmgda._errors import StoreError
-from fedmgda.experiments import RoundRow
+from fedmgda.experiments import RoundRow, open_run
 from fedmgda.metrics import smoothed
 from fedmgda.paper import (
     Setting,
@@ -25,9 +25,11 @@ from fedmgda.paper import (
     preamble,
     write_report,
 )
+from fedmgda.paper._collected import read_results
 from fedmgda.paper._comparison import compare
 from fedmgda.paper._metrics import FIXED, measure
-from fedmgda.paper._result import _step, by_cell, read_results
+from fedmgda.paper._records import _columns, _of_round
+from fedmgda.paper._result import Result, Users, by_cell
 from fedmgda.values import Failure
 from runs import mark_finished
 from tiny import run_tiny
@@ -77,9 +79,9 @@ def finished(study, folder):
     return read_results(plan_study(study, SETTING), folder)
 
 
-def test_metrics_are_those_of_the_run_summary(finished):
+def test_metrics_are_those_of_the_run_summary(folder, finished):
     for result in finished:
-        summary = result.found.summary
+        summary = open_run(folder / result.run.folder_name).summary
         everyone, honest = summary.all_users.accuracy, summary.honest.accuracy
         expected = {
             "average": 100 * everyone["average"],
@@ -99,22 +101,23 @@ def test_metrics_are_those_of_the_run_summary(finished):
 
 
 def test_the_domains_of_adult_are_the_first_two_clients(finished):
-    accuracies = finished[0].evaluations[-1].accuracies
+    accuracies = finished[0].users.accuracies
     assert measure(finished[0], "phd", 50) == 100 * accuracies[0]
     assert measure(finished[0], "non_phd", 50) == 100 * accuracies[1]
 
 
-def test_measures_of_the_last_rounds_are_ends_of_smoothed_curves(finished):
-    rounds = finished[0].rounds
+def test_measures_of_the_last_rounds_are_ends_of_smoothed_curves(folder, finished):
+    rounds = open_run(folder / finished[0].run.folder_name).rounds
     improved = smoothed([row.improved for row in rounds], 50)[-1]
     losses = smoothed([np.mean(row.local_losses) for row in rounds], 50)[-1]
     assert measure(finished[0], "improved_final", 50) == pytest.approx(improved)
     assert measure(finished[0], "training_loss", 50) == pytest.approx(losses)
 
 
-def test_late_and_curve_means_are_those_of_the_evaluations_of_honest_users(finished):
+def test_late_and_curve_means_are_those_of_the_evaluations_of_honest_users(folder, finished):
     for result in finished:
-        rows = [row.honest.accuracy for row in result.evaluations]
+        found = open_run(folder / result.run.folder_name)
+        rows = [row.honest.accuracy for row in found.evaluations]
         assert len(rows) == 3, "fewer than ten: the late mean is over all there are"
         for metric, name in (
             ("late_average", "average"), ("curve_average", "average"), ("late_std", "std"),
@@ -124,22 +127,15 @@ def test_late_and_curve_means_are_those_of_the_evaluations_of_honest_users(finis
             assert measure(result, metric, 50) == pytest.approx(expected), metric
 
 
-class Records:
+def made_up(rounds=(), averages=(), malicious=()):
     """The rounds and evaluations of a run, made up."""
-
-    def __init__(self, rounds=(), averages=(), malicious=()):
-        self.rounds, self.averages = rounds, np.array(averages)
-        self.malicious = frozenset(malicious)
-
-    def curve(self, name):
-        assert name == "average"
-        return self.averages
-
-    def steps(self):
-        return np.array([_step(row) for row in self.rounds])
-
-    def improved(self):
-        return np.array([row.improved for row in self.rounds])
+    nobody = np.zeros(0)
+    return Result(
+        run=None, done=True,
+        rounds=_columns([_of_round(row, frozenset(malicious)) for row in rounds]),
+        evaluations={"round": np.arange(len(averages)), "honest_average": np.array(averages)},
+        users=Users(clients=(), accuracies=nobody, losses=nobody, num_examples=nobody),
+    )  # fmt: skip
 
 
 def round_row(norm, **options):
@@ -147,7 +143,7 @@ def round_row(norm, **options):
 
 
 def test_a_late_mean_is_over_the_last_ten_evaluations_and_a_curve_mean_over_all():
-    result = Records(averages=[0.0, *[0.5] * 10])
+    result = made_up(averages=[0.0, *[0.5] * 10])
     assert measure(result, "late_average", 50) == pytest.approx(50.0)
     assert measure(result, "curve_average", 50) == pytest.approx(100 * 5 / 11)
 
@@ -159,7 +155,7 @@ def test_rounds_without_a_step_are_told_from_those_with_one():
         round_row(0.4, improved=100.0, held=True),
         round_row(None, improved=100.0, failed="nobody is left"),
     ]
-    result = Records(rows)
+    result = made_up(rows)
     shares = {
         m: measure(result, m, 50) for m in ("improved", "improved_stepped", "stepped", "held")
     }
@@ -171,10 +167,10 @@ def test_the_attacker_in_quarantine_is_told_from_others_there():
     out = [Failure(client_id=client, reason="NaN") for client in (0, 7)]
     rows = [replace(round_row(1.0), quarantined=tuple(out[:k])) for k in (0, 1, 2)]
     other = replace(round_row(1.0), quarantined=(out[1],))
-    result = Records([*rows, other], malicious=[0])
+    result = made_up([*rows, other], malicious=[0])
     assert measure(result, "quarantined", 50) == 75.0
     assert measure(result, "attackers_quarantined", 50) == 50.0
-    assert math.isnan(measure(Records(rows), "attackers_quarantined", 50))
+    assert math.isnan(measure(made_up(rows), "attackers_quarantined", 50))
 
 
 def test_what_was_fixed_has_files_of_its_own_and_leaves_the_others_as_they_were(study, folder):
@@ -341,8 +337,8 @@ def test_a_whole_run_is_taken_for_whole(study, compat, rounds, every, tmp_path):
     run_tiny(study, setting, tmp_path)
     (result,) = read_results(plan_study(study, setting), tmp_path)
     assert result.done
-    assert len(result.rounds) == rounds
-    assert result.evaluations[0].round_num == 0
+    assert result.of_rounds("round").tolist() == list(range(1, rounds + 1))
+    assert result.evaluated[0] == 0
 
 
 @pytest.mark.parametrize("name", ["evaluations", "rounds"])
@@ -436,13 +432,17 @@ def test_a_published_run_has_every_round_evaluation_and_user(study, folder, fini
         kept = json.loads(lzma.decompress(packed))
         rounds, evaluations = kept["rounds"], kept["evaluations"]
         assert rounds["round"] == [1, 2, 3]
-        assert rounds["improved"] == pytest.approx(result.improved(), rel=1e-4)
-        weights = [max(row.lam) for row in result.rounds]
+        found = open_run(folder / result.run.folder_name)
+        improved = [row.improved for row in found.rounds]
+        assert rounds["improved"] == pytest.approx(improved, rel=1e-4)
+        weights = [max(row.lam) for row in found.rounds]
         assert rounds["max_lam"] == pytest.approx(weights, rel=1e-4)
-        assert rounds["mean_local_losses"] == pytest.approx(result.training_losses(), rel=1e-4)
+        losses = [np.mean(row.local_losses) for row in found.rounds]
+        assert rounds["mean_local_losses"] == pytest.approx(losses, rel=1e-4)
         assert evaluations["round"] == [0, 2, 3]
         average = measure(result, "honest_average", 50)
         assert 100 * evaluations["honest_average"][-1] == pytest.approx(average, rel=1e-4)
-        accuracies = result.evaluations[-1].accuracies
+        accuracies = found.evaluations[-1].accuracies
         assert kept["users"]["accuracies"] == pytest.approx(accuracies, rel=1e-4)
-        assert (kept["failed"], kept["quarantined"]) == ([], 0)
+        assert rounds["failed"] == rounds["quarantined"] == [0, 0, 0]
+        assert kept["commit"] == found.environment.commit

@@ -5,7 +5,6 @@ A record of a batch is 1 label byte and 3072 pixel bytes, channel by channel.
 
 from __future__ import annotations
 
-import json
 import pickletools
 import tempfile
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import MissingDependencyError
+from fedmgda._json import read_json
+from fedmgda.data.datasets._arrays import map_array
 from fedmgda.data.sources._archives import unpack_tar
 from fedmgda.data.sources._origin import SourceError
 
@@ -42,8 +43,8 @@ def restore_cifar(folder: Path, official: str) -> bytes:
     part = "test" if official == BATCHES[5] else "train"
     first = 0 if part == "test" else _ROWS * BATCHES.index(official)
     rows = slice(first, first + _ROWS)
-    images = np.load(folder / f"{part}-images.npy", mmap_mode="r", allow_pickle=False)[rows]
-    labels = np.load(folder / f"{part}-labels.npy", mmap_mode="r", allow_pickle=False)[rows]
+    images = map_array(folder / f"{part}-images.npy")[rows]
+    labels = map_array(folder / f"{part}-labels.npy")[rows]
     return _batch(np.asarray(labels), images.reshape(len(images), -1))
 
 
@@ -102,7 +103,7 @@ def _batch(labels: NDArray[Any], pixels: NDArray[Any]) -> bytes:
 
 def _read_labels(path: Path, rows: int) -> NDArray[Any]:
     try:
-        return np.array(json.loads(path.read_bytes()), dtype=np.uint8).reshape(rows)
+        return np.array(read_json(path.read_bytes()), dtype=np.uint8).reshape(rows)
     except (OSError, ValueError, TypeError, OverflowError) as error:
         raise SourceError(f"{path.name} is not the list of {rows} labels it should be") from error
 

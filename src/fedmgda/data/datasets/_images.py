@@ -9,6 +9,7 @@ import numpy as np
 
 from fedmgda._errors import DataError
 from fedmgda.data._federated import Examples, Pixels
+from fedmgda.data.datasets._arrays import map_array
 from fedmgda.data.sources._origin import SourceError
 from fedmgda.data.sources._verify import folder_of
 
@@ -66,7 +67,7 @@ def store_idx(raw: Path, folder: Path) -> None:
 
 def restore_idx(folder: Path, official: str) -> bytes:
     """Make the official file again."""
-    array = np.load(folder / IDX_FILES[official], mmap_mode="r", allow_pickle=False)
+    array = map_array(folder / IDX_FILES[official])
     return write_idx(array[:, 0] if array.ndim == 4 else array)
 
 
@@ -95,8 +96,8 @@ def load_images(origin: Origin, part: Part, shape: tuple[int, ...], pixels: Pixe
 def _map(path: Path, shape: tuple[int, ...], dtype: type[np.generic]) -> NDArray[Any]:
     remedy = f"get it again with: fedmgda data fetch {path.parent.name}"
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        array = map_array(path)
+    except ValueError as error:
         raise DataError(f"{path} is damaged ({error}); {remedy}") from error
     if array.shape != shape or array.dtype != dtype:
         raise DataError(

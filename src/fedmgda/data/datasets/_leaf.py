@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from fedmgda._errors import DataError, MissingDependencyError
+from fedmgda._json import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,8 +33,8 @@ def read_leaf(path: Path) -> dict[str, Drawings]:
     """
     _check_size(path, _MAX_JSON)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
+        content = read_json(path.read_bytes())
+    except (OSError, ValueError) as error:
         raise DataError(f"{path.name} cannot be read as JSON: {error}.") from error
     try:
         users = {user: content["user_data"][user] for user in content["users"]}
@@ -92,7 +92,7 @@ def _drawings(path: Path, writer: str, images: Any, labels: Any) -> Drawings:
 def _array(make: Callable[[], NDArray[Any]]) -> NDArray[Any] | None:
     try:
         return make()
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):  # the last: an integer of 400 digits
         return None
 
 

@@ -21,6 +21,7 @@ __all__ = ["QUADRATICS", "SYNTHETIC", "quadratic_federation", "quadratic_optima"
 __all__ += ["synthetic_federation"]
 
 _NUM_FEATURES = 60
+_MOST_CLIENTS = 100_000
 _NUM_CLASSES = 10
 
 
@@ -146,8 +147,11 @@ def _consecutive(sizes: list[int]) -> list[Indices]:
 
 
 def _check_clients(num_clients: int) -> None:
-    if num_clients < 1:
-        raise SpecError(f"num_clients must be at least 1, got {num_clients}.")
+    if not 1 <= num_clients <= _MOST_CLIENTS:
+        raise SpecError(
+            f"num_clients of made-up data must lie between 1 and {_MOST_CLIENTS}, whose examples "
+            f"take some gigabytes, got {num_clients}."
+        )
 
 
 SYNTHETIC = Dataset(

@@ -13,6 +13,7 @@ from fedmgda.data._dataset import Dataset
 from fedmgda.data._federate import federate
 from fedmgda.data._federated import Examples, Pixels
 from fedmgda.data._partitions import natural_partition
+from fedmgda.data.datasets._arrays import map_array
 from fedmgda.data.datasets._images import read_idx
 from fedmgda.data.datasets._mnist import MNIST_ORIGIN
 from fedmgda.data.sources._archives import copy, gunzip, restore_plain, store_plain
@@ -77,8 +78,8 @@ def load_writers(mnist: Path | str, labels: Path | str, *, seed: int) -> Federat
 
 def _read_array(path: Path) -> NDArray[Any]:
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        return map_array(path)
+    except ValueError as error:
         raise DataError(
             f"{path} cannot be read ({error}); get it with: fedmgda data fetch mnist."
         ) from error

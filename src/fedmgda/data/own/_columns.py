@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, final
 import numpy as np
 
 from fedmgda._errors import DataError, MissingDependencyError
+from fedmgda._paths import kind_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +65,7 @@ def read_columns(path: Path) -> RawTable:
         DataError: If the file is missing, too large, empty, ragged, not UTF-8, or its header has a
             name twice or none.
     """
-    if not path.is_file():
+    if kind_of(path) != "file":
         raise DataError(f"There is no table {path}; check data.path.")
     if path.stat().st_size > _MAX_BYTES:
         raise DataError(f"{path} has {path.stat().st_size} bytes, more than the {_MAX_BYTES} read.")
@@ -140,18 +141,19 @@ def _read_parquet(path: Path) -> RawTable:
         ) from error
     try:
         table = parquet.read_table(path)
-    except (ArrowException, OSError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        names = table.column_names
+        if table.num_rows == 0:
+            raise DataError(f"{path.name} is empty: it needs at least one row.")
+        check_header(path.name, names)
+        columns = {
+            name: _parquet_column(path.name, name, column)
+            for name, column in zip(names, table.columns, strict=True)
+        }
+    # A text that is no UTF-8 is found when it is asked for, be it a value or the name of a column.
+    except (ArrowException, OSError, ValueError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise DataError(f"{path.name} is not a Parquet table: {reason}.") from error
-    if table.num_rows == 0:
-        raise DataError(f"{path.name} is empty: it needs at least one row.")
-    check_header(path.name, table.column_names)
-    columns = {
-        name: _parquet_column(path.name, name, column)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    }
-    rows = np.arange(1, table.num_rows + 1)
-    return RawTable(name=path.name, columns=columns, rows=rows)
+    return RawTable(name=path.name, columns=columns, rows=np.arange(1, table.num_rows + 1))
 
 
 def _parquet_column(file: str, name: str, column: Any) -> RawColumn:

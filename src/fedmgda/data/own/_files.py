@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
+from fedmgda._paths import is_folder, paths_in
 from fedmgda.data.own._columns import RawTable, read_columns
 from fedmgda.data.own._npz import join_npz, load_npz
 from fedmgda.data.own._table import TableSettings, make_table
@@ -56,7 +57,7 @@ def load_own(
 def read_own(path: Path, settings: Settings) -> Table | Examples:
     """Read the user's data with the keys that a spec gives."""
     target, client = settings.get("target"), settings.get("client")
-    if path.is_dir():
+    if is_folder(path):
         if client is not None:
             raise SpecError(
                 f"data.client = {client!r} does not apply to the folder {path.name}, where each "
@@ -121,7 +122,7 @@ def read_raw(path: Path | str) -> RawTable:
         DataError: If there is no table, or it cannot be read.
     """
     path = Path(path)
-    if not path.is_dir():
+    if not is_folder(path):
         return read_columns(path)
     return _join_tables(path, table_files(path))
 
@@ -140,7 +141,7 @@ def table_files(path: Path) -> list[Path]:
 
 def _one_kind(path: Path) -> tuple[list[Path], str]:
     """Return the files of a folder, one for each client, and the suffix they share."""
-    if not path.is_dir():
+    if not is_folder(path):
         raise DataError(f"There is no folder {path}; check data.path.")
     files = _client_files(path)
     suffixes = sorted({file.suffix.lower() for file in files})
@@ -154,11 +155,11 @@ def _one_kind(path: Path) -> tuple[list[Path], str]:
 
 def _client_files(path: Path) -> list[Path]:
     """Return the data files; hidden ones are notes of an operating system, as macOS' ._a.csv."""
-    files = sorted(
+    files = [
         file
-        for file in path.iterdir()
+        for file in paths_in(path)
         if file.suffix.lower() in (*TABLES, ".npz") and not file.name.startswith(".")
-    )
+    ]
     known: dict[str, Path] = {}
     for file in files:
         other = known.setdefault(file.with_suffix(file.suffix.lower()).name, file)

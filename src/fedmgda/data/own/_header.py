@@ -6,6 +6,7 @@ import csv
 from pathlib import Path
 
 from fedmgda._errors import DataError
+from fedmgda._paths import is_folder, kind_of
 from fedmgda.data.own._columns import check_header, read_columns
 from fedmgda.data.own._files import table_files
 
@@ -23,14 +24,14 @@ def read_headers(path: Path | str) -> dict[Path, list[str]]:
         DataError: If there is no table, or its header cannot be used.
     """
     path = Path(path)
-    files = table_files(path) if path.is_dir() else [path]
+    files = table_files(path) if is_folder(path) else [path]
     return {file: _header(file) for file in files}
 
 
 def _header(path: Path) -> list[str]:
-    if not path.exists():
+    if (kind := kind_of(path)) is None:
         raise DataError(f"{path} is not there; check the path.")
-    if path.suffix.lower() not in {".csv", ".tsv", ".txt"} or not path.is_file():
+    if path.suffix.lower() not in {".csv", ".tsv", ".txt"} or kind != "file":
         return list(read_columns(path).columns)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._paths import kind_of
 from fedmgda._text import shown, told_apart
 from fedmgda.data._federated import Examples, Pixels
 from fedmgda.data.own._values import LARGEST
@@ -64,6 +65,8 @@ def join_npz(path: Path, files: list[Path], task: LearningTask | None) -> Exampl
 
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
     """Read the arrays this library knows, and no other."""
+    if kind_of(path) is None:
+        raise DataError(f"There is no file {path}; check data.path.")
     try:
         with zipfile.ZipFile(path) as archive:
             entries = {entry.filename.removesuffix(".npy"): entry for entry in archive.infolist()}
@@ -79,8 +82,6 @@ def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
                 for key in ("features", "targets", "client")
                 if key in entries
             }
-    except FileNotFoundError as error:
-        raise DataError(f"There is no file {path}; check data.path.") from error
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
         raise DataError(
             f"{path.name} is not an npz file of plain arrays: {str(error).rstrip('.')}."
@@ -195,7 +196,8 @@ def _npz_targets(
         )
     classes, codes = np.unique(targets, return_inverse=True)
     if len(classes) == 1:
-        raise DataError(f"Every target of {name} is {classes[0]}; there is nothing to learn.")
+        only = shown(_class_name(classes[0].item()))
+        raise DataError(f"Every target of {name} is {only}; there is nothing to learn.")
     return codes, tuple(told_apart(shown(_class_name(label)) for label in classes.tolist()))
 
 

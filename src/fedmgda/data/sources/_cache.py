@@ -6,13 +6,16 @@ import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping  # noqa: TC003 (read at run time)
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import DataError, LockedError, StoreError
 from fedmgda._files import read_file, take_lock
+from fedmgda._json import decode, read_json
 from fedmgda.data.sources._checksums import sha256_of_file
 
 if TYPE_CHECKING:
@@ -28,11 +31,42 @@ FORMAT = 1  # of the cached files; another number is as good as not cached
 _LARGEST_MANIFEST = 1 << 22
 
 
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CachedFile:
+    """A file of the cache on the day it was stored."""
+
+    bytes: int
+    sha256: str
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What is read again of a manifest: where the data came from, and every file by its name."""
+
+    format: int
+    source: str
+    files: Mapping[str, CachedFile]
+
+
 def cache_root() -> Path:
-    """Return the cache: FEDMGDA_DATA, or `fedmgda` in the user's cache folder."""
-    if chosen := os.environ.get("FEDMGDA_DATA"):
-        return Path(chosen).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fedmgda"
+    """Return the cache: FEDMGDA_DATA, or `fedmgda` in the user's cache folder.
+
+    Raises:
+        DataError: If that is in the home of nobody.
+    """
+    chosen = os.environ.get("FEDMGDA_DATA")
+    try:
+        if chosen:
+            return Path(chosen).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fedmgda"
+    except RuntimeError as error:  # no HOME, and nobody is known by this name or number
+        where = f" {chosen}" if chosen else ""
+        raise DataError(
+            f"The home of the cache{where} cannot be found; name a folder in the environment "
+            "variable FEDMGDA_DATA."
+        ) from error
 
 
 def cached_folder(name: str) -> Path | None:
@@ -40,13 +74,15 @@ def cached_folder(name: str) -> Path | None:
     return cache_root() / name if read_manifest(name) is not None else None
 
 
-def read_manifest(name: str) -> dict[str, Any] | None:
-    """Return what is recorded about a cached data set; None if it is not there."""
+def read_manifest(name: str) -> Manifest | None:
+    """Return what is recorded about a cached data set; None if it is not there, or damaged."""
     try:
-        manifest = json.loads(read_file(cache_root() / name / MANIFEST, _LARGEST_MANIFEST) or b"")
-    except (StoreError, ValueError, RecursionError):
+        content = read_file(cache_root() / name / MANIFEST, _LARGEST_MANIFEST) or b""
+        manifest = decode(Manifest, read_json(content))
+    except (StoreError, ValueError):
         return None
-    return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
+    inside = all(file == Path(file).name and "\0" not in file for file in manifest.files)
+    return manifest if inside and manifest.format == FORMAT else None
 
 
 def downloads(name: str) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from io import BufferedReader
     from pathlib import Path
 
 __all__ = ["md5_of_bytes", "md5_of_file", "sha256_of_file"]
@@ -18,11 +20,17 @@ def md5_of_bytes(content: bytes) -> str:
 
 def md5_of_file(path: Path) -> str:
     """Return the md5 of a file, read in pieces."""
-    with path.open("rb") as file:
+    with _opened(path) as file:
         return hashlib.file_digest(file, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
 def sha256_of_file(path: Path) -> str:
     """Return the sha256 of a file, read in pieces."""
-    with path.open("rb") as file:
+    with _opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _opened(path: Path) -> BufferedReader:
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
+    return path.open("rb")

@@ -10,6 +10,7 @@ from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
 from fedmgda._errors import DataError
+from fedmgda._paths import is_folder, kind_of
 from fedmgda.data.sources._cache import (
     MANIFEST,
     cache_root,
@@ -69,9 +70,9 @@ def import_origin(origin: Origin, path: Path) -> Path:
     Raises:
         DataError: If files are missing or are not the official ones.
     """
-    if not path.exists():
+    if kind_of(path) is None:
         raise DataError(f"{path} does not exist; name the folder or file that holds {origin.name}.")
-    found = sorted(path.rglob("*")) if path.is_dir() else [path]
+    found = sorted(path.rglob("*")) if is_folder(path) else [path]
     candidates = [file for file in found if file.name != MANIFEST]  # of another machine's cache
     with locked(origin.name), _writing(origin):
         try:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fedmgda.data.sources._cache import Manifest
     from fedmgda.data.sources._origin import Origin
 
 __all__ = ["FileCheck", "Verification", "folder_of", "intact_folder", "remedy", "verify_origin"]
@@ -69,9 +70,8 @@ def verify_origin(origin: Origin) -> Verification:
     if (manifest := read_manifest(origin.name)) is None:
         raise _not_cached(origin)
     folder = cache_root() / origin.name
-    checks = (*_official(origin, folder), *_cached(folder, manifest.get("files", {})))
-    source = str(manifest.get("source", "unknown"))
-    return Verification(name=origin.name, folder=folder, source=source, checks=checks)
+    checks = (*_official(origin, folder), *_cached(folder, manifest))
+    return Verification(name=origin.name, folder=folder, source=manifest.source, checks=checks)
 
 
 def folder_of(origin: Origin) -> Path:
@@ -116,15 +116,15 @@ def _official(origin: Origin, folder: Path) -> Iterator[FileCheck]:
     for name, expected in origin.files.items():
         try:
             found = md5_of_bytes(origin.restore(folder, name))
-        except (OSError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever damaged bytes bring about
             found = f"cannot be read ({error})"
         yield FileCheck(file=name, kind="official md5", expected=expected, found=found)
 
 
-def _cached(folder: Path, files: dict[str, dict[str, str]]) -> Iterator[FileCheck]:
-    for name, entry in files.items():
+def _cached(folder: Path, manifest: Manifest) -> Iterator[FileCheck]:
+    for name, entry in manifest.files.items():
         try:
             found = sha256_of_file(folder / name)
         except OSError as error:
             found = f"cannot be read ({error.strerror})"
-        yield FileCheck(file=name, kind="cached sha256", expected=entry["sha256"], found=found)
+        yield FileCheck(file=name, kind="cached sha256", expected=entry.sha256, found=found)

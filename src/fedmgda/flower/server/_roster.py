@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 
 from fedmgda._errors import SpecError
 from fedmgda._files import read_file
+from fedmgda._json import read_json
 from fedmgda._text import listed, one_line
 
 if TYPE_CHECKING:
@@ -56,11 +57,11 @@ def read_refusals(path: Path) -> list[NodeEvent]:
     found = dict[NodeEvent, None]()
     for line in (read_file(path, _LIMIT) or b"").splitlines():
         try:
-            told = json.loads(line)
+            told = read_json(line)
             if told["event"] == "refused":
                 event = NodeEvent(**{**told, "round_num": 0, "clients": tuple(told["clients"])})
                 found[event] = None
-        except (ValueError, TypeError, KeyError, RecursionError):
+        except (ValueError, TypeError, KeyError):
             continue  # a line that was cut off; the file decides nothing
     return list(found)
 
@@ -80,9 +81,9 @@ def permissions(text: str) -> dict[int, Container[int | str]] | None:
     if not text.strip():
         return None
     try:
-        table = json.loads(text)
+        table = read_json(text)
         return {int(node): _clients(clients) for node, clients in table.items()}
-    except (ValueError, AttributeError, TypeError, RecursionError) as error:
+    except (ValueError, AttributeError, TypeError) as error:
         raise SpecError(
             f"roster must be JSON with a list of clients for each node id, got {text!r:.60}."
         ) from error

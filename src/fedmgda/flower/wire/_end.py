@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import StoreError
 from fedmgda._files import read_file, write_file
+from fedmgda._json import read_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +45,7 @@ def read_end(out: Path) -> End | None:
     if content is None:
         return None
     try:
-        said = json.loads(content)
+        said = read_json(content)
         return End(int(said["exit_code"]), str(said["message"]))
     except (ValueError, KeyError, TypeError) as error:
         raise StoreError(f"{path} does not say how the run ended: {error!r}.") from error

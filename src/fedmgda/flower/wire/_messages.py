@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 
+from fedmgda._json import read_json
 from fedmgda.experiments import npy_array, npz_arrays, npz_bytes
 
 if TYPE_CHECKING:
@@ -207,8 +208,8 @@ def _header(text: str) -> dict[str, Any]:
     if len(text) > _MAX_HEADER:
         raise WireError(f"a header of {len(text)} characters is too long")
     try:
-        header = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        header = read_json(text)
+    except ValueError as error:
         raise WireError(f"the header is no JSON ({error})") from error
     if not isinstance(header, dict):
         raise WireError("the header is no JSON object")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, final
 
-from fedmgda._errors import MissingDependencyError
+from fedmgda._errors import MissingDependencyError, StoreError
+from fedmgda._files import read_part
 from fedmgda._text import printable
 from fedmgda.report.page._answers import answers
 from fedmgda.report.page._body import page_body
@@ -100,11 +102,9 @@ def build_page(
 
 def is_page(path: Path) -> bool:
     """Tell whether a file is a page that this module made, by how it begins."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            return _MARK in file.read(400)
-    except OSError:
-        return False
+    with suppress(StoreError):
+        return _MARK.encode() in read_part(path, 0, 400)
+    return False
 
 
 @cache

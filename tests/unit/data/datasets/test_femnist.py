@@ -95,7 +95,11 @@ def broken(change):
         (broken(lambda data, _: data["x"][1].append("x")), "must have as many images"),
         (broken(lambda data, _: data.update(x=[], y=[])), "and at least one"),
         (broken(lambda data, _: data["x"][0].__setitem__(3, 1.5)), r"pixel outside \[0, 1\]"),
-        (broken(lambda data, _: data["x"][0].__setitem__(3, float("nan"))), "pixel outside"),
+        (broken(lambda data, _: data["x"][0].__setitem__(3, float("nan"))), "it has NaN"),
+        (broken(lambda data, _: data["x"][0].__setitem__(3, 10**400)), "784 numbers"),
+        (broken(lambda data, _: data.update(y=[1, 10**400])), "784 numbers"),
+        ("[" * 100_000, "it is nested too deeply"),
+        ("1" * 5000, "it has a number of more than 4300 digits"),
         (
             broken(lambda data, _: data.update(y=[1, 62])),
             "has the label 62; labels go from 0",

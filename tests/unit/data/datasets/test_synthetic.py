@@ -73,7 +73,10 @@ def test_every_split_of_a_quadratic_client_has_its_own_rows():
 def test_settings_out_of_range_are_refused():
     with pytest.raises(SpecError, match="not negative, got -1 and 1"):
         synthetic_federation(-1, 1, 3, seed=0)
-    with pytest.raises(SpecError, match="num_clients must be at least 1, got 0"):
-        synthetic_federation(1, 1, 0, seed=0)
+    for number in (0, 10**9, 2**63 - 1):
+        with pytest.raises(SpecError, match=f"must lie between 1 and 100000,.* got {number}"):
+            synthetic_federation(1, 1, number, seed=0)
+        with pytest.raises(SpecError, match=f"must lie between 1 and 100000,.* got {number}"):
+            quadratic_federation(number, 8, seed=0)
     with pytest.raises(SpecError, match="between 1 and num_examples - 1 = 9, got 10"):
         quadratic_federation(2, 10, seed=0, num_examples=10)

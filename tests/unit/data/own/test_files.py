@@ -56,6 +56,10 @@ def test_floating_targets_are_regressed_on_and_bytes_with_a_height_are_images(tm
         ({"features": np.ones((6, 0)), "targets": np.ones(6)}, r"of shape \(6, 0\)"),
         ({"features": FEATURES, "targets": np.ones(6, int)}, "Every target of own.npz is 1"),
         (
+            {"features": FEATURES, "targets": np.array(["a\nb"] * 6)},
+            r"Every target of own.npz is a\?b; there",
+        ),
+        (
             {"features": np.where(FEATURES == 7, np.nan, FEATURES), "targets": np.ones(6)},
             "'features' of own.npz has nan in example 3; numbers must be finite",
         ),

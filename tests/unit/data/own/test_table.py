@@ -7,6 +7,7 @@ import pytest
 
 from fedmgda._errors import DataError, MissingDependencyError, SpecError
 from fedmgda.data import encode_table, federate, load_table, natural_partition
+from fedmgda.data.own._columns import read_columns
 
 VISITS = """hospital,age,ward,readmitted
 oslo,40,A,yes
@@ -330,6 +331,21 @@ def test_parquet_gives_the_same_table_as_csv(tmp_path):
     assert table.feature_names == same.feature_names
     rows = np.arange(4)
     assert np.array_equal(encode_table(table, rows), encode_table(same, rows))
+
+
+@pytest.mark.parametrize("damaged", [b"colour", b"crimson"])
+def test_a_text_of_parquet_that_is_no_utf8_is_a_sentence(tmp_path, damaged):
+    """Be it the name of a column or a value: it is found only when it is asked for."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    path = tmp_path / "visits.parquet"
+    columns = {"colour": ["crimson", "blue"] * 5, "y": [1, 2] * 5}
+    parquet.write_table(pyarrow.table(columns), path, compression="none", store_schema=False)
+    content = path.read_bytes()
+    assert damaged in content
+    path.write_bytes(content.replace(damaged, b"\xff" + damaged[1:]))
+    with pytest.raises(DataError, match="is not a Parquet table: "):
+        read_columns(path)
 
 
 @pytest.mark.parametrize("kind", ["int64", "uint64", "decimal128"])

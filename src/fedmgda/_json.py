@@ -13,7 +13,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-__all__ = ["decode", "encode", "json_field", "read_json", "to_json"]
+__all__ = ["decode", "encode", "json_field", "read_json", "to_json", "unread"]
 
 T = TypeVar("T")
 
@@ -54,16 +54,32 @@ def to_json(value: Any) -> str:
     return json.dumps(encode(value), indent=2) + "\n"
 
 
-def read_json(content: bytes) -> Any:
-    """Parse JSON, of any depth and with any number in it.
+def read_json(content: bytes | str) -> Any:
+    """Parse JSON that may be anybody's: every file and every message is read here.
 
     Raises:
         ValueError: If it is not JSON, nested too deeply, or has NaN or a number beyond reading.
     """
     try:
         return json.loads(content, parse_constant=_refuse_constant)
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(unread(error)) from error
+
+
+def unread(error: ValueError | RecursionError) -> str:
+    """Say why a text could not be parsed, also where the parser speaks of Python.
+
+    >>> try:
+    ...     int("1" * 5000)
+    ... except ValueError as error:
+    ...     print(unread(error))
+    it has a number of more than 4300 digits
+    """
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if "set_int_max_str_digits" in str(error):
+        return f"it has a number of more than {sys.get_int_max_str_digits()} digits"
+    return str(error)
 
 
 def decode(kind: type[T], table: Any, where: str = "") -> T:

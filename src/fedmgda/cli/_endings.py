@@ -1,0 +1,59 @@
+"""How a command ends: whatever it raises becomes one sentence and a documented code."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fedmgda._errors import DataError, FedmgdaError, StoreError
+from fedmgda.cli._console import err, escape, say
+from fedmgda.experiments import Interrupted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["exit_code_of"]
+
+_OF_THE_PARSER = {"click", "typer"}
+
+
+def exit_code_of(command: Callable[[], object]) -> int:
+    """Run a command; say why it failed, if it did, and return its exit code.
+
+    What is left is a fault of the program, and is raised.
+    """
+    try:
+        code = command()  # the code of a typer.Exit, or None
+    except Interrupted as stop:
+        say(err, f"{stop} Nothing is lost: the same command goes on from here.")
+        return stop.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if (known := _refusal(error)) is not None:
+            # One line for every error, whatever names of the user's are in it.
+            say(err, f"[bold red]Error:[/] {escape(' '.join(known[0].split()))}")
+            return known[1]
+        if type(error).__module__.split(".")[0] not in _OF_THE_PARSER:
+            raise
+        error.show()  # type: ignore[attr-defined]  # click's own usage errors know how to speak
+        return int(getattr(error, "exit_code", 2))
+    return code if isinstance(code, int) else 0
+
+
+def _refusal(error: Exception) -> tuple[str, int] | None:
+    """Return a sentence and a code for what a user, or the machine, can bring about."""
+    # An EOFError comes as click's Abort, which takes it for a Ctrl-D at a question: none is asked.
+    match error.__cause__ if type(error).__name__ == "Abort" else error:
+        case FedmgdaError() as ours:
+            return str(ours), ours.exit_code
+        case EOFError():
+            return "A file that was read is cut short; look for an empty one.", DataError.exit_code
+        case OSError(filename=None, strerror=reason) as refused:
+            why = f"What is printed cannot be written: {reason or refused}."
+            return why, StoreError.exit_code
+        case OSError(filename=name, strerror=reason):
+            return f"{name} cannot be used: {reason}.", StoreError.exit_code
+        case MemoryError():
+            wanted = f": {error}" if str(error) else ""
+            return f"There is not enough memory{wanted}.", FedmgdaError.exit_code
+    return None
