@@ -322,8 +322,9 @@
       data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
     if (gains.length) {
-      facts.append(tableOf(["pair", "theirs", "ours", "gain", "gain low", "gain high", "call"], gains,
-        `${user}: what it gains`, data.tables.gains.percent));
+      const told = ["pair", "theirs", "ours", "gain", "gain low", "gain high", "call"].filter((column) =>
+        gains.some((row) => row[column] !== null));
+      facts.append(tableOf(told, gains, `${user}: what it gains`, data.tables.gains.percent));
     }
     chosen.set("story-curve", user);
     drawAll(["story-curve"]);
