@@ -79,7 +79,7 @@ dist: $(VENV)/.dev  ## build wheel and sdist, and try the core of the wheel alon
 
 clean:  ## remove the environment, caches and build products; never runs or results
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests examples benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests examples benchmarks scripts docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/.pip: constraints.txt
 	@$(PYTHON) -c 'import sys; v = sys.version.split()[0]; sys.version_info >= (3, 11) or sys.exit(f"fedmgda needs Python 3.11 or newer, got {v}; name another one with PYTHON=...")'

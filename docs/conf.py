@@ -7,6 +7,7 @@ fetched from elsewhere: formulas are MathML, search and style are local files.
 from __future__ import annotations
 
 import re
+import sys
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,9 @@ from typing import TYPE_CHECKING, Any
 from docutils import nodes
 from latex2mathml.converter import convert
 from sphinx.errors import ExtensionError
+
+sys.path.insert(0, str(Path(__file__).parent))
+from repository_pages import link_outside, pages
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -34,38 +38,11 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
 html_math_renderer = "mathml"
+html_search_scorer = str(Path(__file__).parent / "search_scorer.js")
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # signatures have them
 napoleon_numpy_docstring = False
 nitpicky = False
-
-ROOT = Path(__file__).parents[1]
-LINK = re.compile(r"(!?)\[([^\]]*)\]\(((?:\.\./)+[^)#\s]*)(#[^)\s]*)?\)")
-
-
-def link_outside(app: Sphinx, name: str, source: list[str]) -> None:
-    """Let links that leave docs/ lead somewhere on the site too.
-
-    In the repository they lead to files. Here a file becomes a download, the README the front page,
-    and a folder its name.
-    """
-    folder = (Path(app.srcdir) / name).parent
-
-    def replaced(match: re.Match[str]) -> str:
-        image, text, target, anchor = match.groups()
-        goal = (folder / target).resolve()
-        if image or goal.is_relative_to(app.srcdir):
-            return match[0]
-        if goal == ROOT / "README.md":
-            return f"[{text}]({'../' * name.count('/')}index.md)"
-        if goal.is_dir() or anchor:
-            return f"{text} (`{goal.relative_to(ROOT)}`)"
-        return f"{{download}}`{text.replace('`', '')} <{target}>`"
-
-    parts = re.split(r"(^```.*?^```$)", source[0], flags=re.DOTALL | re.MULTILINE)
-    source[0] = "".join(
-        part if part.startswith("```") else LINK.sub(replaced, part) for part in parts
-    )
 
 
 def as_rst(
@@ -97,5 +74,6 @@ def visit_math(self: Any, node: nodes.math | nodes.math_block) -> None:
 def setup(app: Sphinx) -> None:
     """Tell Sphinx of the above."""
     app.connect("source-read", link_outside)
+    app.connect("html-collect-pages", pages)
     app.connect("autodoc-process-docstring", as_rst, priority=100)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))

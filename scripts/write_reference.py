@@ -1,6 +1,6 @@
-"""Write the reference pages that the code knows: keys, exit codes, commands, API.
+"""Write the reference pages that the code knows: keys, exit codes, words, commands, API.
 
-python scripts/write_reference.py     # docs/{keys,exit-codes,commands,api}.md
+python scripts/write_reference.py     # docs/{keys,exit-codes,words,commands,api}.md
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typer.main import get_command
 import fedmgda
 from fedmgda.cli._app import app
 from fedmgda.cli._exit_codes import EXIT_CODES
+from fedmgda.cli._words import WORDS
 from fedmgda.experiments import spec_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from fedmgda.cli._exit_codes import ExitCode
+    from fedmgda.cli._words import Word
     from fedmgda.experiments import SpecKey
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -41,6 +43,11 @@ Every command ends with one of these codes, and on failure with one sentence on 
 
 CODES_END = """
 From Python the same failures are exceptions, all subclasses of `FedmgdaError`, each with its code as `exit_code`.
+"""
+
+WORDS_HEAD = """# Words
+
+What is meant by the words on screens, in records and on these pages. `fedmgda explain sacrificed` says the same in the terminal; it knows every [key](keys.md), rule, metric and [exit code](exit-codes.md) as well. Letters and their names in the code: [symbols](symbols.md). This page is written from the code (`scripts/write_reference.py`), and a test holds it to it.
 """
 
 COMMANDS = """# Commands
@@ -83,10 +90,18 @@ def _key(key: SpecKey) -> str:
     lines = [f"### `{key.path}`", "", key.meaning, ""]
     lines += [f"- May be: {_quoted(key.kind)}", f"- Default: {default}"]
     if key.see:
-        name = key.see.partition("#")[0].removesuffix(".md").rpartition("/")[2]
-        name = key.see.split("/")[-2] if name == "index" else name
-        lines.append(f"- More: [{name}]({key.see})")
+        lines.append(f"- More: [{_page_of(key.see)}]({key.see})")
     return "\n".join([*lines, ""])
+
+
+def _page_of(link: str) -> str:
+    """Return what a link to a page is called.
+
+    >>> _page_of("runs.md#the-verdict"), _page_of("rules/index.md")
+    ('runs', 'rules')
+    """
+    name = link.partition("#")[0].removesuffix(".md").removesuffix("/index")
+    return name.rpartition("/")[2]
 
 
 def _quoted(kind: str) -> str:
@@ -122,14 +137,31 @@ def _code(about: ExitCode) -> str:
     return "\n".join([*lines, ""])
 
 
+def words_page() -> str:
+    """Return the page of all words."""
+    parts = [WORDS_HEAD]
+    for title, words in WORDS.items():
+        parts += [f"## {title}\n", *map(_word, words)]
+    return "\n".join(parts)
+
+
+def _word(word: Word) -> str:
+    return f"### {word.name}\n\n{word.meaning} More: [{_page_of(word.see)}]({word.see}).\n"
+
+
 def commands_page() -> str:
-    """Return the page of all commands."""
-    return "\n".join([COMMANDS, *_commands(get_command(app), "fedmgda")])
+    """Return the page of all commands, in the groups of the first help."""
+    parts = [COMMANDS]
+    group: Any = get_command(app)
+    for panel, commands in group.panels().items():
+        parts.append(f"## {panel}\n")
+        for name, command in commands.items():
+            parts += _commands(command, f"fedmgda {name}")
+    return "\n".join(parts)
 
 
 def _commands(command: Any, path: str) -> Iterator[str]:
-    if path != "fedmgda":
-        yield f"## `{path}`\n\n{command.help}\n"
+    yield f"### `{path}`\n\n{command.help}\n"
     if hasattr(command, "commands"):
         for name, inner in command.commands.items():
             yield from _commands(inner, f"{path} {name}")
@@ -177,6 +209,7 @@ def _directive(name: str) -> str:
 PAGES = {
     "keys.md": keys_page,
     "exit-codes.md": codes_page,
+    "words.md": words_page,
     "commands.md": commands_page,
     "api.md": api_page,
 }

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from fedmgda.data.datasets import _mnist
 from fedmgda.paper import STUDIES, Setting, load_study, plan_study, write_report
 from runs import results
-from tiny import ROUNDS, run_tiny, short, tiny_study
+from tiny import ROUNDS, official_images, run_tiny, short, tiny_study
 
 TRAINED = [name for name in STUDIES if name != "theory"]
 TINY = ("data.name=tiny:cifar10", "model.name=cifar-cnn", "clients.participation=0.5")
@@ -23,7 +24,8 @@ ENVIRONMENT = os.environ | {
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_every_study_runs_and_reports(name, tmp_path):
+def test_every_study_runs_and_reports(name, tmp_path, monkeypatch):
+    monkeypatch.setattr(_mnist, "load_fashion_mnist", official_images)
     study = tiny_study(name)
     setting = short(seeds=2 if study.pairs else 1)
     run_tiny(study, setting, tmp_path)

@@ -15,7 +15,7 @@ from fedmgda._text import counted, listed
 from fedmgda.cli._console import escape, out
 from fedmgda.cli._metrics_line import in_short, shown_value
 from fedmgda.cli._screen import wrapped
-from fedmgda.experiments import most_telling
+from fedmgda.experiments import in_seeds, most_telling
 from fedmgda.metrics import FEW_ROWS, METRICS
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ _HEADS = ("all rows", "average", "worst", "gain", "better", "lose", "chance", "w
 _KEY = re.compile(r"(^|_)((?:[a-z]+\.)+[a-z_]+)=")  # of a spec, in the name of a run of a sweep
 _MANY = 5  # runs of which the positives found fit a line
 _MANY_SEEDS = 10  # of which the losers are not told one by one
+_STALLS = 2  # sentences about stalled rounds
 _RARE = 0.2  # share of the positive class below which accuracy says little
 
 
@@ -61,6 +62,7 @@ def show_comparison(
     if scorer is not None:
         model = shlex.quote(str(scorer))
         below.append(wrapped(f"Use it: fedmgda predict {model} new.csv -o scored.csv", out))
+    below += [wrapped(sentence, out) for sentence in found.stalls[:_STALLS]]
     below.append(wrapped(found.conclusion, out, "bold"))
     screen = _Screen(found, command)
     room = _LINES - _height(below)
@@ -84,7 +86,7 @@ class _Screen:
         self._remarks = list(_remarks(found, other, command))
         # By place: two names can look alike once what cannot be printed has been replaced.
         losing = [place for place, client in enumerate(other.clients) if client.gain < 0]
-        losing.sort(key=lambda place: (other.clients[place].gain, other.clients[place].client))
+        losing.sort(key=lambda place: (other.clients[place].gain, other.clients[place].label))
         self._losing = losing
         self.room = {
             "clients": min(_WORST, len(losing)),
@@ -120,11 +122,12 @@ def _height(parts: Sequence[RenderableType]) -> int:
 def _title(found: Comparison) -> Text:
     seeds = found.runs[0].seeds
     over = f"seed {seeds[0]}" if len(seeds) == 1 else f"mean of {len(seeds)} seeds"
-    title = wrapped(
-        f"{found.runs[0].name} by {METRICS[found.metric].label}: "
-        f"{counted(len(found.clients), 'client')}, {counted(sum(found.rows), 'test row')}, {over}",
-        out,
-    )
+    clients, rows = counted(len(found.clients), "client"), counted(sum(found.rows), "test row")
+    told = f"{clients}, {rows}, {over}"
+    if found.against[0].apart:
+        each = in_seeds(len(found.clients) / len(seeds))
+        told = f"{each} clients in each of {len(seeds)} seeds, {rows}"
+    title = wrapped(f"{found.runs[0].name} by {METRICS[found.metric].label}: {told}", out)
     title.stylize("bold", 0, len(found.runs[0].name))
     return title
 
@@ -184,12 +187,12 @@ def _end_of(name: str, room: int) -> str:
 
 def _counts(other: Against) -> tuple[str, ...]:
     return (
-        str(other.gaining),
-        _chance(other, str(other.better)),
-        str(other.losing),
-        _chance(other, f"{other.losing_by_chance:.0f} ({other.losing_by_chance_95:.0f})"),
-        _chance(other, str(other.worse)),
-        _chance(other, f"{other.worse_by_chance:.1f} ({other.worse_by_chance_95:.0f})"),
+        in_seeds(other.gaining),
+        _chance(other, in_seeds(other.better)),
+        in_seeds(other.losing),
+        _chance(other, f"{other.losing_by_chance:.0f} ({in_seeds(other.losing_by_chance_95)})"),
+        _chance(other, in_seeds(other.worse)),
+        _chance(other, f"{other.worse_by_chance:.1f} ({in_seeds(other.worse_by_chance_95)})"),
     )
 
 
@@ -206,20 +209,22 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
             "chance: how many"
         )
         yield "would if answers were swapped row by row: on average (in 95 of 100 at most)."
+    if other.apart:
+        yield "Each seed deals its own clients: counts are means over seeds, values are not."
     if len(other.seeds) > 1:
         yield _by_seed(other)
     yield from _about_steps(found)
-    few = sum(rows < FEW_ROWS * len(other.seeds) for rows in found.rows)
+    of = counted(len(found.rows), "client")
+    tests = 1 if other.apart else len(other.seeds)
+    few = sum(rows < FEW_ROWS * tests for rows in found.rows)
     if few:
         have = "has" if few == 1 else "have"
-        of = counted(len(found.rows), "client")
-        each = " a seed" if len(other.seeds) > 1 else ""
+        each = " a seed" if tests > 1 else ""
         yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows{each}: little is sure of them."
     nothing = sum(math.isnan(client.gain) for client in other.clients)
     if nothing:
         label = METRICS[found.metric].label
         have = "has" if nothing == 1 else "have"
-        of = counted(len(found.rows), "client")
         yield f"{nothing} of {of} {have} no {label}: it is not defined there."
     if found.positive is not None and found.positives is not None:
         few = len(found.runs) <= _MANY
@@ -276,7 +281,7 @@ def _losers(found: Comparison, other: Against, shown: Sequence[int]) -> Table:
         client = other.clients[place]
         sure = "[bold red]" if client.beyond_chance == "worse" else ""
         table.add_row(
-            escape(client.client),
+            escape(client.label),
             str(client.rows),
             _number(found, found.runs[0].clients[place]),
             _number(found, theirs.clients[place]),

@@ -1,10 +1,11 @@
-"""What a name means: a key or table of a spec, a rule, an attack, a metric, an exit code."""
+"""What a name means: a key or table of a spec, a rule, an attack, a word, an exit code."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Annotated, final
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import typer
 
@@ -13,6 +14,7 @@ from fedmgda._text import did_you_mean, listed, nearest_names
 from fedmgda.attacks import ATTACKS
 from fedmgda.cli._console import escape, out, say
 from fedmgda.cli._exit_codes import EXIT_CODES
+from fedmgda.cli._words import SYMBOLS, WORDS
 from fedmgda.data import DATASETS
 from fedmgda.experiments import SpecKey, SpecTable, spec_keys, spec_tables, to_json
 from fedmgda.metrics import METRICS
@@ -20,7 +22,7 @@ from fedmgda.models import MODELS
 from fedmgda.rules import PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from fedmgda.cli._exit_codes import ExitCode
     from fedmgda.metrics import Metric
@@ -32,13 +34,17 @@ __all__ = ["explain"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Entry:
-    """What is said of one name: texts have code in backticks."""
+    """What is said of one name, and what else is asked for when it is meant.
+
+    Texts have code in backticks.
+    """
 
     name: str
     what: str
     meaning: str
     facts: tuple[tuple[str, str], ...] = ()
     see: str = ""
+    also: tuple[str, ...] = ()
 
 
 def _names() -> list[str]:
@@ -46,18 +52,21 @@ def _names() -> list[str]:
 
 
 def explain(
+    ctx: typer.Context,
     name: Annotated[
         str | None,
         typer.Argument(
-            help="A key or table of a spec, a rule, attack, model, data set, metric or exit code.",
+            help="A key or table of a spec, a rule, attack, model, data set, metric, exit code, "
+            "command or word.",
             metavar="NAME",
             autocompletion=_names,
         ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, nothing else.")] = False,
 ) -> None:
-    """Say what a key, a rule, a metric or an exit code means."""
-    found = _find(name) if name is not None else [_overview()]
+    """Say what a key, a rule, a word or an exit code means."""
+    entries = [*_entries(), *_command_entries(ctx)]
+    found = _find(name, entries) if name is not None else [_overview()]
     if as_json:
         out.print_json(to_json([asdict(entry) for entry in found]))
         return
@@ -67,19 +76,30 @@ def explain(
         _print(entry)
 
 
-def _find(name: str) -> list[_Entry]:
-    """Return all that a name means; the last part of a key stands for the key."""
-    entries = list(_entries())
-    found = [entry for entry in entries if entry.name == name]
-    found = found or [entry for entry in entries if entry.name.rpartition(".")[2] == name]
-    if not found:
-        last = {entry.name.rpartition(".")[2]: entry.name for entry in entries}
-        near = nearest_names(name, _names(), count=3) or [
-            last[word] for word in nearest_names(name, last, count=3)
-        ]
-        hint = did_you_mean(near, "fedmgda explain lists the tables and what else there is.")
-        raise SpecError(f"Nothing is called {name!r}; {hint}")
-    return found
+def _find(name: str, entries: list[_Entry]) -> list[_Entry]:
+    """Return all that a name means, whatever its case.
+
+    The last part of a key stands for the key, and so does what the key may be.
+    """
+    word = name.strip().casefold()
+    ways: tuple[Callable[[_Entry], bool], ...] = (
+        lambda entry: entry.name == name,
+        lambda entry: entry.name.casefold() == word,
+        lambda entry: _last(entry.name) == word or word in entry.also,
+    )
+    for is_meant in ways:
+        if found := list(filter(is_meant, entries)):
+            return found
+    last = {part: entry.name for entry in entries for part in (*entry.also, _last(entry.name))}
+    near = nearest_names(word, {entry.name for entry in entries}, count=3) or list(
+        dict.fromkeys(last[part] for part in nearest_names(word, last, count=3))
+    )
+    hint = did_you_mean(near, "fedmgda explain lists the tables and what else there is.")
+    raise SpecError(f"Nothing is called {name!r}; {hint}")
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _entries() -> Iterator[_Entry]:
@@ -91,12 +111,25 @@ def _entries() -> Iterator[_Entry]:
         text = (attack.__doc__ or "").partition("\n")[0]
         yield _Entry(name=name, what="an attack", meaning=text, see="specification.md#2-attacks")
     for name, model in MODELS.items():
-        yield _Entry(name=name, what="a model", meaning=model.summary)
+        yield _Entry(name=name, what="a model", meaning=model.summary, see="keys.md#model")
     for name, data in DATASETS.items():
         facts = (("federation", data.federation), ("licence", data.licence))
         yield _Entry(name=name, what="data", meaning=data.title, facts=facts, see="data.md")
     yield from map(_metric_entry, METRICS.values())
+    for word in chain.from_iterable(WORDS.values()):
+        yield _Entry(
+            name=word.name, what="a word", meaning=word.meaning, see=word.see, also=word.also
+        )
     yield from map(_code_entry, EXIT_CODES.values())
+
+
+def _command_entries(ctx: typer.Context) -> Iterator[_Entry]:
+    """Yield the commands beside this one."""
+    commands: dict[str, Any] = getattr(ctx.parent and ctx.parent.command, "commands", {})
+    for name, command in commands.items():
+        facts = (("options", f"`fedmgda {name} --help`"),)
+        see = f"commands.md#fedmgda-{name}"
+        yield _Entry(name=name, what="a command", meaning=command.help, facts=facts, see=see)
 
 
 def _rule_entry(name: str, preset: Preset) -> _Entry:
@@ -121,14 +154,23 @@ def _code_entry(code: ExitCode) -> _Entry:
         what="an exit code",
         meaning=code.meaning,
         facts=tuple(fact for fact in facts if fact[1]),
-        see="exit-codes.md",
+        see=f"exit-codes.md#exit-code-{code.code}",
+        also=(f"exit code {code.code}", f"code {code.code}", f"exit {code.code}"),
     )
 
 
 def _key_entry(key: SpecKey) -> _Entry:
     facts = (("may be", key.kind), ("default", key.default))
-    what = "a key of a spec"
-    return _Entry(name=key.path, what=what, meaning=key.meaning, facts=facts, see=key.see)
+    values = re.findall(r"'([^']+)'", key.kind)
+    symbols = [symbol for symbol, path in SYMBOLS.items() if path == key.path]
+    return _Entry(
+        name=key.path,
+        what="a key of a spec",
+        meaning=key.meaning,
+        facts=facts,
+        see=key.see,
+        also=(*values, *symbols),
+    )
 
 
 def _table_entry(table: SpecTable) -> _Entry:
@@ -146,6 +188,7 @@ def _overview() -> _Entry:
         ("models", listed(MODELS)),
         ("data", listed(DATASETS)),
         ("metrics", listed(METRICS)),
+        ("words", "on screens and in records: sacrificed, stalled, held, chance, worst 5 %, λ"),
         ("exit codes", listed(map(str, EXIT_CODES))),
     )
     what = "NAME may be"

@@ -26,18 +26,20 @@ class GroupedHelp(TyperGroup):
     def format_help(self, ctx: Context, formatter: HelpFormatter) -> None:
         """Write the usage, what it is, the commands by group, and the options in one line."""
         lines = [f"Usage: {ctx.command_path} [OPTIONS] COMMAND [ARGS]...", str(self.help)]
-        shown: dict[str, list[Any]] = {}
-        for name in self.list_commands(ctx):
-            command: Any = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                shown.setdefault(command.rich_help_panel or RUN, []).append((name, command))
-        width = max(len(name) for commands in shown.values() for name, _ in commands)
-        for panel in sorted(shown, key=_ORDER.index):
+        width = max(map(len, self.commands))
+        for panel, commands in self.panels().items():
             lines.append(panel)
-            lines += [f"  {name:<{width}}  {_short(command)}" for name, command in shown[panel]]
+            lines += [f"  {name:<{width}}  {_short(one)}" for name, one in commands.items()]
         options = " ".join(option.opts[0] for option in self.get_params(ctx))
         lines += [f"Options: {options}", "More: fedmgda COMMAND --help; fedmgda explain NAME"]
         formatter.write("\n".join(lines) + "\n")
+
+    def panels(self) -> dict[str, dict[str, Any]]:
+        """Return the commands by their names, by their panels in the order of the help."""
+        shown: dict[str, dict[str, Any]] = {panel: {} for panel in _ORDER}
+        for name, command in self.commands.items():
+            shown[getattr(command, "rich_help_panel", None) or RUN][name] = command
+        return shown
 
 
 def _short(command: Any) -> str:

@@ -121,9 +121,9 @@ def _holds(check: Check) -> str:
 def _metric_table(study: Study, measured: Sequence[Line], metric: str) -> Table:
     table = Table(box=None, pad_edge=False)
     lines = [line for line in measured if line.metric == metric]
-    shown = 5 if any(line.published for line in lines) else 2
+    shown = 6 if any(line.published for line in lines) else 2
     table.add_column(escape(METRICS[metric]))
-    for name in ("ours", "published", "diff", "verdict")[: shown - 1]:
+    for name in ("ours", "published", "diff", "verdict", "p")[: shown - 1]:
         table.add_column(name, justify="left" if name == "verdict" else "right", no_wrap=True)
     for line in lines:
         table.add_row(*(escape(cell) for cell in line_cells(study, line)[:shown]))

@@ -10,6 +10,7 @@ from fedmgda.experiments._code import named_code, refuse_code
 from fedmgda.experiments._collection import Collection
 from fedmgda.experiments._compare import compare_runs
 from fedmgda.experiments._compared import comparison_order
+from fedmgda.experiments._compared_users import are_same_users, user_label
 from fedmgda.experiments._comparison import (
     Against,
     ClientGain,
@@ -18,7 +19,7 @@ from fedmgda.experiments._comparison import (
     comparison_csv,
     is_comparison_csv,
 )
-from fedmgda.experiments._conclusion import most_telling
+from fedmgda.experiments._conclusion import in_seeds, most_telling, of_clients
 from fedmgda.experiments._decay import inert_decay, refuse_inert_decay
 from fedmgda.experiments._demo import demo_table
 from fedmgda.experiments._environment import Environment
@@ -70,7 +71,7 @@ from fedmgda.experiments._trained_model import Scores, TrainedModel
 from fedmgda.experiments._unlisted import unlisted_notes
 from fedmgda.experiments._verdict import Stalls, Verdict
 from fedmgda.experiments._verify import verify
-from fedmgda.experiments._worst import ClientLine, worst_clients
+from fedmgda.experiments._worst import ClientLine, recorded_clients, worst_clients
 
 __all__ = [
     "COLUMNS",
@@ -117,6 +118,7 @@ __all__ = [
     "TrainedModel",
     "Training",
     "Verdict",
+    "are_same_users",
     "build_clients",
     "build_data",
     "cells",
@@ -128,6 +130,7 @@ __all__ = [
     "distinct_names",
     "execute",
     "holds_run",
+    "in_seeds",
     "inert_decay",
     "interruptible",
     "is_comparison_csv",
@@ -141,6 +144,7 @@ __all__ = [
     "npy_array",
     "npz_arrays",
     "npz_bytes",
+    "of_clients",
     "open_run",
     "parse",
     "parse_toml",
@@ -150,6 +154,7 @@ __all__ = [
     "propose_spec",
     "read_encoder",
     "read_toml",
+    "recorded_clients",
     "refuse_code",
     "refuse_inert_decay",
     "refuse_other_runs",
@@ -168,6 +173,7 @@ __all__ = [
     "toml_value",
     "train",
     "unlisted_notes",
+    "user_label",
     "verify",
     "with_client_ids",
     "with_overrides",

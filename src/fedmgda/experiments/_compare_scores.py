@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fedmgda._errors import DataError, SpecError
-from fedmgda._text import counted
+from fedmgda.experiments._compared_users import a_seed, compared_users
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
-from fedmgda.experiments._conclusion import most_telling
+from fedmgda.experiments._conclusion import most_telling, of_clients, stalled
 from fedmgda.experiments._labels import distinct_names, without_twins
 from fedmgda.experiments._reader import holds_run, open_run
 from fedmgda.metrics import known_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from fedmgda._types import Indices, Vector
+    from numpy.typing import NDArray
+
+    from fedmgda._types import Vector
+    from fedmgda.experiments._compared_users import ComparedUser
     from fedmgda.experiments._reader import Run
 
 __all__ = ["compare_scores", "keep_no_rows"]
@@ -63,41 +65,26 @@ def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | 
     if not others:
         wanted = f"no run {against!r}" if against else "nothing"
         raise DataError(f"There is {wanted} to compare {runs[0].path} with; name another run.")
-    _check_same_clients(runs)
-    sides = [_Side(label=name, runs=tuple(groups[name])) for name in (mine, *others)]
-    first, names = runs[0], tuple(c.name or str(c.client_id) for c in runs[0].clients)
-    rows = first.sizes["test"] * len(sides[0].runs)
-    each = tuple(_against(sides[0], other, names, rows) for other in sides[1:])
+    first = {run.spec.seed: run for run in groups[mine]}
+    pairs = [_partners(first, groups[name]) for name in others]
+    users = compared_users(list(first.values()), [_names(run) for run in first.values()])
+    each = tuple(_against(name, users, pair) for name, pair in zip(others, pairs, strict=True))
+    scores = [_score(mine, users, first)] + [
+        _score(name, users, {seed: other for seed, (_, other) in pair.items()})
+        for name, pair in zip(others, pairs, strict=True)
+    ]
     return Comparison(
         metric=known,
-        clients=names,
-        rows=tuple(rows.tolist()),
-        runs=tuple(_score(side, rows) for side in sides),
+        clients=tuple(user.name for user in users),
+        rows=tuple(_rows(user, first) for user in users),
+        runs=tuple(scores),
         against=each,
-        conclusion=_conclusion(first, most_telling(each)),
-        verdict=first.verdict,
+        conclusion=_conclusion(runs[0], most_telling(each)),
+        verdict=runs[0].verdict,
         notes=tuple(notes),
+        stalls=stalled({seed: run.verdict for seed, run in first.items()}),
         draws=0,
     )
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Side:
-    """The runs of one name, which differ in the seed."""
-
-    label: str
-    runs: tuple[Run, ...]
-
-    @property
-    def values(self) -> dict[int, Vector]:
-        """By seed, the scores of all clients, of shape `(num_clients,)`."""
-        return {run.spec.seed: _scores(run) for run in self.runs}
-
-    @property
-    def numbers(self) -> bool:
-        """Whether the scores are errors: the smaller, the better."""
-        return _of_numbers(self.runs[0])
 
 
 def _of_numbers(run: Run) -> bool:
@@ -105,23 +92,40 @@ def _of_numbers(run: Run) -> bool:
 
 
 def _scores(run: Run) -> Vector:
-    """Return what each client scored: its accuracy, or its RMSE in the units of the target."""
+    """Return what each honest client scored: its accuracy, or its RMSE in units of the target."""
     encoder = run.encoder()
     if encoder is None or encoder.class_names is not None:
-        return np.array([client.test_accuracy for client in run.clients])
-    losses = np.array([client.test_loss for client in run.clients])
-    if run.spec.clients.loss is not None:
-        losses = np.full_like(losses, np.nan)  # of one's own, not the squared error
-    return np.sqrt(losses) * encoder.target_scale
+        scores = np.array([client.test_accuracy for client in run.clients])
+    else:
+        scores = np.sqrt([client.test_loss for client in run.clients]) * encoder.target_scale
+        if run.spec.clients.loss is not None:
+            scores[:] = np.nan  # of one's own, not the squared error
+    scores[list(run.attackers)] = np.nan
+    return scores
 
 
-def _check_same_clients(runs: Sequence[Run]) -> None:
-    for run in runs:
-        if run.fingerprint != runs[0].fingerprint:
-            raise DataError(
-                f"{runs[0].path} and {run.path} were not made from the same data, or it was split "
-                "in another way; compare runs of the same clients."
-            )
+def _names(run: Run) -> tuple[str, ...]:
+    return tuple(client.name or str(client.client_id) for client in run.clients)
+
+
+def _partners(first: Mapping[int, Run], others: Sequence[Run]) -> dict[int, tuple[Run, Run]]:
+    """Return, by seed, both runs; where no seed is in common, one for the first."""
+    theirs = {run.spec.seed: run for run in others}
+    found = {seed: (run, theirs[seed]) for seed, run in first.items() if seed in theirs}
+    seed, run = next(iter(first.items()))
+    found = found or {seed: (run, others[0])}
+    for mine, other in found.values():
+        _check_same_clients(mine, other)
+    return found
+
+
+def _check_same_clients(mine: Run, other: Run) -> None:
+    if (other.fingerprint, other.users) != (mine.fingerprint, mine.users):
+        raise DataError(
+            f"{mine.path} and {other.path} were not made from the same data, or it was split in "
+            "another way; compare runs of the same clients."
+        )
+    for run in (mine, other):
         if np.isnan(_scores(run)).all():
             raise DataError(
                 f"{run.path} keeps neither predictions nor a score of its clients, so that none "
@@ -129,74 +133,90 @@ def _check_same_clients(runs: Sequence[Run]) -> None:
             )
 
 
-def _score(side: _Side, rows: Indices) -> RunScore:
-    values = known_mean(list(side.values.values()))
-    known = ~np.isnan(values)
-    unknown = (math.nan,) * len(values)
+def _rows(user: ComparedUser, by_seed: Mapping[int, Run]) -> int:
+    return sum(int(run.sizes["test"][user.client]) for run in user.among(by_seed).values())
+
+
+def _means(users: Sequence[ComparedUser], by_seed: Mapping[int, Vector]) -> Vector:
+    """Return the mean over the seeds of every user, of shape `(users,)`; NaN of who has none."""
+    mine = ([one[user.client] for one in user.among(by_seed).values()] for user in users)
+    return np.array([known_mean(values or [math.nan]) for values in mine])
+
+
+def _score(name: str, users: Sequence[ComparedUser], by_seed: Mapping[int, Run]) -> RunScore:
+    values = _means(users, {seed: _scores(run) for seed, run in by_seed.items()})
+    numbers = _of_numbers(next(iter(by_seed.values())))
+    worst, unknown = np.nanmax if numbers else np.nanmin, (math.nan,) * len(users)
     return RunScore(
-        name=side.label,
-        seeds=tuple(side.values),
-        pooled=_pooled(values[known], rows[known], numbers=side.numbers),
-        average=float(values[known].mean()),
-        worst=float(values[known].max() if side.numbers else values[known].min()),
+        name=name,
+        seeds=tuple(run.spec.seed for run in by_seed.values()),
+        pooled=float(np.mean([_pooled(run) for run in by_seed.values()])),
+        average=float(np.nanmean(values)),
+        worst=a_seed(users, by_seed, lambda places: float(worst(values[places]))),
         clients=tuple(values.tolist()),
         low=unknown,
         high=unknown,
     )
 
 
-def _pooled(values: Vector, rows: Indices, *, numbers: bool) -> float:
+def _pooled(run: Run) -> float:
     """Return the score over all rows together; errors add up as squares."""
-    if numbers:
-        return float(np.sqrt(np.average(values**2, weights=rows)))
-    return float(np.average(values, weights=rows))
+    values, rows = _scores(run), run.sizes["test"]
+    known = ~np.isnan(values)
+    if _of_numbers(run):
+        return float(np.sqrt(np.average(values[known] ** 2, weights=rows[known])))
+    return float(np.average(values[known], weights=rows[known]))
 
 
-def _against(mine: _Side, other: _Side, names: Sequence[str], rows: Indices) -> Against:
-    ours, theirs = mine.values, other.values
-    seeds = [seed for seed in ours if seed in theirs] or list(ours)[:1]
-    rivals = [theirs.get(seed, next(iter(theirs.values()))) for seed in seeds]
-    up = -1.0 if mine.numbers else 1.0
-    by_seed = up * np.array([ours[s] - rival for s, rival in zip(seeds, rivals, strict=True)])
-    gains = known_mean(by_seed)
+def _against(
+    name: str, users: Sequence[ComparedUser], by_seed: Mapping[int, tuple[Run, Run]]
+) -> Against:
+    pairs = list(by_seed.values())
+    up = -1.0 if _of_numbers(pairs[0][0]) else 1.0
+    each = {seed: up * (_scores(mine) - _scores(other)) for seed, (mine, other) in by_seed.items()}
+    gains = _means(users, each)
+
+    def count(who: NDArray[np.bool_]) -> float:
+        return a_seed(users, by_seed, lambda places: int(who[places].sum()))
+
     return Against(
-        name=other.label,
-        seeds=tuple(seeds),
-        gain=up * (_score(mine, rows).pooled - _score(other, rows).pooled),
+        name=name,
+        seeds=tuple(mine.spec.seed for mine, _ in pairs),
+        gain=up * float(np.mean([_pooled(mine) - _pooled(other) for mine, other in pairs])),
         low=math.nan,
         high=math.nan,
-        gaining=int(np.sum(gains > 0)),
-        losing=int(np.sum(gains < 0)),
+        gaining=count(gains > 0),
+        losing=count(gains < 0),
         losing_by_chance=math.nan,
         losing_by_chance_95=math.nan,
         better=0,
         worse=0,
         worse_by_chance=math.nan,
         worse_by_chance_95=math.nan,
-        losing_by_seed=tuple(int(np.sum(one < 0)) for one in by_seed),
-        worse_by_seed=(0,) * len(seeds),
+        losing_by_seed=tuple(int(np.sum(one < 0)) for one in each.values()),
+        worse_by_seed=(0,) * len(each),
         clients=tuple(
             ClientGain(
-                client=name,
-                rows=int(rows[place]),
-                gain=float(gains[place]),
+                client=user.name,
+                rows=_rows(user, {seed: mine for seed, (mine, _) in by_seed.items()}),
+                gain=float(gain),
                 low=math.nan,
                 high=math.nan,
                 p_worse=math.nan,
                 p_better=math.nan,
                 beyond_chance=None,
-                by_seed=tuple(by_seed[:, place].tolist()),
+                by_seed=tuple(float(one[user.client]) for one in user.among(each).values()),
+                seed=user.seed,
             )
-            for place, name in enumerate(names)
+            for user, gain in zip(users, gains.tolist(), strict=True)
         ),
     )
 
 
 def _conclusion(first: Run, other: Against) -> str:
-    known = sum(not math.isnan(client.gain) for client in other.clients)
     worse = "larger error" if _of_numbers(first) else "lower accuracy"
     return (
-        f"{first.verdict.headline} {other.losing} of {counted(known, 'client')} "
+        f"{first.verdict.headline} {of_clients(other.losing, other)} "
         f"{'has' if other.losing == 1 else 'have'} a {worse} than under {other.name}; no "
         "test rows were kept, so that it may be chance."
     )

@@ -9,7 +9,6 @@ import numpy as np
 
 from fedmgda._errors import DataError
 from fedmgda._text import listed
-from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._labels import distinct_names, label, without_twins
 from fedmgda.experiments._reader import Run, holds_run, open_run, run_folders
 from fedmgda.experiments._scores import answers_of
@@ -43,6 +42,7 @@ class Side:
         answers: What the model says of them.
         names: What the clients are called, by their ids.
         classes: What the classes are called, by their numbers.
+        attackers: The clients that attack; none of their rows is here.
     """
 
     label: str
@@ -53,6 +53,7 @@ class Side:
     answers: Answers
     names: tuple[str, ...]
     classes: tuple[str, ...]
+    attackers: tuple[int, ...] = ()
 
 
 def open_sides(paths: Sequence[Path]) -> tuple[list[Side], tuple[str, ...]]:
@@ -81,8 +82,36 @@ def open_sides(paths: Sequence[Path]) -> tuple[list[Side], tuple[str, ...]]:
     if not runs:
         raise DataError(" ".join([f"There is no finished run in {paths[0]}.", *notes]))
     runs, twins = without_twins(runs)
-    names = distinct_names(runs)
-    return [_side(name, run) for name, run in zip(names, runs, strict=True)], (*notes, *twins)
+    sides = [_side(name, run) for name, run in zip(distinct_names(runs), runs, strict=True)]
+    return _of_honest_clients(sides, (*notes, *twins))
+
+
+def _of_honest_clients(
+    sides: list[Side], notes: tuple[str, ...]
+) -> tuple[list[Side], tuple[str, ...]]:
+    """Leave out, in all runs of a seed, the clients that attack in one of them.
+
+    What an attack costs is what it costs honest clients, and these are asked in both runs.
+    """
+    attackers: dict[int, set[int]] = {}
+    for side in sides:
+        attackers.setdefault(side.seed, set()).update(side.attackers)
+    kept = [_without(side, attackers[side.seed]) for side in sides]
+    if all(mine is side for mine, side in zip(kept, sides, strict=True)):
+        return sides, notes
+    attacked = dict.fromkeys(side.label for side in sides if side.attackers)
+    said = f"Clients that attack in {listed(attacked, 3)} are left out of all runs of that seed."
+    return kept, (*notes, said)
+
+
+def _without(side: Side, clients: set[int]) -> Side:
+    more = clients - set(side.attackers)
+    if not more:
+        return side
+    kept = np.flatnonzero(~np.isin(side.clients, list(more)))
+    return replace(
+        side, rows=side.rows[kept], clients=side.clients[kept], answers=side.answers.take(kept)
+    )
 
 
 def check_same_rows(one: Side, other: Side) -> None:
@@ -170,9 +199,8 @@ def _side(label: str, run: Run) -> Side:
     found = run.predictions()
     assert found is not None  # noqa: S101 (_nothing_to_compare has looked)
     names = tuple(client.name or str(client.client_id) for client in run.clients)
-    attackers = known_ids(with_client_ids(run.spec, names, len(names)).attack.clients)
     order = np.argsort(found.rows, kind="stable")
-    kept = order[~np.isin(found.clients[order], attackers)]
+    kept = order[~np.isin(found.clients[order], run.attackers)]
     encoder, num_classes = run.encoder(), _num_classes(found, run.target_sums)
     said = answers_of(
         found,
@@ -190,6 +218,7 @@ def _side(label: str, run: Run) -> Side:
         names=names,
         classes=(encoder.class_names if encoder else None)
         or tuple(map(str, range(num_classes or 0))),
+        attackers=run.attackers,
     )
 
 

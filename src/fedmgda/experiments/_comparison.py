@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, final
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, final
 from fedmgda._errors import StoreError
 from fedmgda._files import read_part
 from fedmgda._json import json_field
+from fedmgda.experiments._compared_users import user_label
 from fedmgda.metrics import DRAWS, LEVEL
 
 if TYPE_CHECKING:
@@ -62,9 +64,11 @@ class RunScore:
         seeds: Its seeds.
         pooled: The metric over all test rows, the mean over seeds.
         average: The mean over clients, each counted once, and over seeds.
-        worst: The worst client, by its mean over seeds.
-        clients: For every client its value, the mean over seeds; NaN where it is not defined.
-        low: The lower bounds of these values at 95 %, the mean over seeds; NaN for few rows, but
+        worst: The worst client, by its mean over seeds; where each seed has clients of its own,
+            the mean over seeds of the worst of each.
+        clients: For every client its value, the mean over seeds if it is the same user in all;
+            NaN where it is not defined.
+        low: The lower bounds of these values at 95 %, the mean likewise; NaN for few rows, but
             not of a share, whose interval is Wilson's.
         high: The upper bounds.
         found: Of two classes, how many rows of the positive one were found, over all seeds.
@@ -93,16 +97,18 @@ class ClientGain:
 
     Attributes:
         client: What it is called.
-        rows: Its test rows, over all seeds.
-        gain: The mean over seeds of the difference of the metric, better being positive; NaN where
-            it is not defined.
+        rows: Its test rows, over all its seeds.
+        gain: The mean over its seeds of the difference of the metric, better being positive; NaN
+            where it is not defined.
         low: Its lower bound at 95 %, by the bootstrap over rows; NaN for few of them.
         high: Its upper bound.
         p_worse: How often it is as bad or worse if the answers are swapped row by row.
         p_better: How often it is as good or better then.
         beyond_chance: "worse" or "better" where that is no more often than the level: beyond the
             chance of the test rows, for these two trained models.
-        by_seed: The gain of every seed.
+        by_seed: The gain of every seed of its own.
+        seed: The seed whose client it is, where each seed has other users; None if it is the same
+            user in all of them.
     """
 
     client: str
@@ -114,12 +120,20 @@ class ClientGain:
     p_better: float
     beyond_chance: Literal["worse", "better"] | None
     by_seed: tuple[float, ...]
+    seed: int | None = json_field(default=None, omit=True)
+
+    @property
+    def label(self) -> str:
+        """What it is called beside clients of other seeds."""
+        return user_label(self.client, self.seed)
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Against:
     """The first run against another.
+
+    Counts of clients are the mean over seeds where each seed has clients of its own.
 
     Attributes:
         name: What the other is called.
@@ -146,17 +160,28 @@ class Against:
     gain: float
     low: float
     high: float
-    gaining: int
-    losing: int
+    gaining: float
+    losing: float
     losing_by_chance: float
     losing_by_chance_95: float
-    better: int
-    worse: int
+    better: float
+    worse: float
     worse_by_chance: float
     worse_by_chance_95: float
     losing_by_seed: tuple[int, ...]
     worse_by_seed: tuple[int, ...]
     clients: tuple[ClientGain, ...]
+
+    @property
+    def apart(self) -> bool:
+        """Whether each seed has clients of its own."""
+        return any(client.seed is not None for client in self.clients)
+
+    @property
+    def known(self) -> float:
+        """How many clients the metric is defined for."""
+        count = sum(not math.isnan(client.gain) for client in self.clients)
+        return count / len(self.seeds) if self.apart else count
 
 
 @final
@@ -166,8 +191,9 @@ class Comparison:
 
     Attributes:
         metric: The metric.
-        clients: What the clients are called.
-        rows: The test rows of each, over all seeds.
+        clients: What the clients are called; where each seed has clients of its own, those of the
+            first seed, then those of the next.
+        rows: The test rows of each, over all its seeds.
         runs: Every run, the one that is compared with the others first.
         against: The first run against each of the others.
         conclusion: Whether the first run learned and how many clients are worse off than alone, in
@@ -176,6 +202,8 @@ class Comparison:
         positive: Of two classes, what the one is called that recall and F1 are about.
         positives: How many test rows are of it, over all seeds.
         notes: Sentences the user should see.
+        stalls: Sentences about the rounds of the first run that stalled, who blocked them and what
+            to change; of the seed that has most of them.
         level: What swaps do no more often than this is beyond the chance of the test rows.
         draws: How many samples are behind intervals and tests.
     """
@@ -190,6 +218,7 @@ class Comparison:
     positive: str | None = None
     positives: int | None = None
     notes: tuple[str, ...] = ()
+    stalls: tuple[str, ...] = ()
     level: float = LEVEL
     draws: int = DRAWS
 
@@ -218,6 +247,9 @@ def is_comparison_csv(path: Path) -> bool:
 def _columns(found: Comparison) -> Iterator[tuple[str, list[Any]]]:
     """Yield name and values of every column."""
     yield from zip(_FIRST, (list(found.clients), list(found.rows)), strict=True)
+    apart = found.against[0].apart
+    if apart:
+        yield "seed", [client.seed for client in found.against[0].clients]
     for run in found.runs:
         yield run.name, list(run.clients)
         yield f"{run.name} low", list(run.low)
@@ -230,5 +262,6 @@ def _columns(found: Comparison) -> Iterator[tuple[str, list[Any]]]:
         yield f"{head} p_worse", [client.p_worse for client in other.clients]
         yield f"{head} p_better", [client.p_better for client in other.clients]
         yield f"{head} beyond_chance", [client.beyond_chance for client in other.clients]
-        for place, seed in enumerate(other.seeds if len(other.seeds) > 1 else ()):
+        several = len(other.seeds) > 1 and not apart
+        for place, seed in enumerate(other.seeds if several else ()):
             yield f"{head} seed={seed}", [client.by_seed[place] for client in other.clients]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from fedmgda.experiments._sentences import about_stalls
 from fedmgda.experiments._verdict import LEARNED
 
 if TYPE_CHECKING:
@@ -13,17 +13,16 @@ if TYPE_CHECKING:
     from fedmgda.experiments._comparison import Against
     from fedmgda.experiments._verdict import Verdict
 
-__all__ = ["conclusion", "most_telling"]
+__all__ = ["conclusion", "in_seeds", "most_telling", "of_clients", "stalled"]
 
 _ROUNDED_TO_NOTHING, _FEW = 0.05, 1.5  # between them one digit behind the point is shown
 
 _BUT = (
-    "{count} of {known} {clients} {are} worse off than {what} (about {chance} would be by the "
-    "chance of the test rows)"
+    "{count} {are} worse off than {what} (about {chance} would be by the chance of the test rows)"
 )
 _NO_MORE = (
-    "{count} of {known} {clients} {are} worse off than {what}, as the chance of the test rows "
-    "alone may make it (about {chance}, seldom more than {most})"
+    "{count} {are} worse off than {what}, as the chance of the test rows alone may make it (about "
+    "{chance}, seldom more than {most})"
 )
 _NOBODY = "no client is worse off than {what} beyond the chance of the test rows"
 
@@ -52,20 +51,45 @@ def conclusion(verdicts: Mapping[int, Verdict], other: Against) -> str:
     return f"It learned{everywhere}{joint} {clients}."
 
 
+def stalled(verdicts: Mapping[int, Verdict]) -> tuple[str, ...]:
+    """Return what is said of stalled rounds, of the seed that has most of them."""
+    found = {seed: one for seed, one in verdicts.items() if one.stalls is not None}
+    if not found:
+        return ()
+    worst = max(found, key=lambda seed: getattr(found[seed].stalls, "rounds", 0))
+    said = about_stalls(found[worst].sentences)
+    where = f"Seed {worst}: " if len(verdicts) > 1 and said else ""
+    return tuple([where + said[0], *said[1:]] if said else [])
+
+
+def of_clients(count: float, other: Against, who: str = "client") -> str:
+    """Say how many clients of all, a seed where each seed has clients of its own."""
+    users = f"{in_seeds(other.known)} {who}{'' if other.known == 1 else 's'}"
+    return f"{in_seeds(count)} of {users}{' a seed' if other.apart else ''}"
+
+
+def in_seeds(count: float) -> str:
+    """Write a count that may be a mean over seeds.
+
+    >>> in_seeds(3), in_seeds(3.0), in_seeds(7 / 2), in_seeds(7 / 3)
+    ('3', '3', '3.5', '2.3')
+    """
+    return f"{count:.1f}".removesuffix(".0")
+
+
 def _about_clients(other: Against) -> str:
-    known = sum(not math.isnan(client.gain) for client in other.clients)
     what = {"alone": "alone", "constant": "with a constant"}.get(other.name, f"under {other.name}")
     form = _NO_MORE if other.worse else _NOBODY
     if _more_than_chance(other):
         form = _BUT
     chance = other.worse_by_chance
     return form.format(
-        count=other.worse,
-        known=known,
-        clients="client" if known == 1 else "clients",
+        count=of_clients(other.worse, other),
         are="is" if other.worse == 1 else "are",
         what=what,
-        most=f"{other.worse_by_chance_95:.0f}",
+        most=in_seeds(other.worse_by_chance_95)
+        if other.apart
+        else f"{other.worse_by_chance_95:.0f}",
         chance=f"{chance:.1f}" if _ROUNDED_TO_NOTHING <= chance < _FEW else f"{chance:.0f}",
     )
 

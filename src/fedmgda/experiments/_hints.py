@@ -25,10 +25,15 @@ __all__ = [
     "after_held",
     "after_no_learning",
     "after_stalls",
+    "is_attacked",
+    "shorter_steps",
 ]
 
 RAW_RULES = frozenset({"fedavg", "fedprox", "fedmgda", "q-fedavg", "afl"})
 """Rules that combine updates as they are, not scaled to unit length."""
+
+# Rules of raw updates, and what they are with updates of unit length: nobody's counts for more.
+_BOUNDED = {"fedavg": "fedavg-n", "fedprox": "fedavg-n", "fedmgda": "fedmgda+"}
 
 _WORSE = 1.1  # a batch loss so many times the loss before training is a local step too long
 
@@ -36,13 +41,32 @@ _WORSE = 1.1  # a batch loss so many times the loss before training is a local s
 def after_divergence(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> tuple[str, ...]:
     """Return what to change about a run whose loss rose.
 
-    If the losses of the batches are above those before training, it is the local step that is too
-    long; else it is that of the server.
+    Under attack it is the rule, where that lets a client's update be of any length and the honest
+    ones trained well; else a step that is too long.
 
     Args:
         spec: Of the run.
         rounds: All of them.
         growth: How many times the loss of the initial model the last one is.
+    """
+    ratio = _batch_losses(rounds)
+    steps = shorter_steps(spec, rounds, growth)
+    honest_are_fine = ratio is None or ratio <= _WORSE
+    if is_attacked(spec) and honest_are_fine and spec.rule.name in _BOUNDED:
+        return (f"rule.name={_BOUNDED[spec.rule.name]}", *steps)
+    return steps
+
+
+def is_attacked(spec: Spec) -> bool:
+    """Tell whether the clients of a run attack."""
+    return spec.attack.name not in {None, "none"} and spec.baseline is None
+
+
+def shorter_steps(spec: Spec, rounds: Sequence[RoundRow], growth: float) -> tuple[str, ...]:
+    """Return the steps to shorten, the one that is too long first.
+
+    If the losses of the batches are above those before training, it is the local step; else it is
+    that of the server. The arguments are those of `after_divergence`.
     """
     factor = 10.0 if not growth < 5.0 else 3.0
     local = _smaller_client_lr(spec, factor)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -22,6 +23,7 @@ __all__ = [
     "is_same_partition",
     "partition_bytes",
     "partition_fingerprint",
+    "partition_holdings",
     "partition_sizes",
     "partition_target_sums",
 ]
@@ -100,6 +102,28 @@ def partition_fingerprint(content: bytes) -> str:
         ValueError: If the archive is damaged.
     """
     return str(npz_arrays(content).get("fingerprint", ""))
+
+
+def partition_holdings(content: bytes) -> tuple[str, ...]:
+    """Return for every client a digest of the rows it holds, in whichever split, and of the data.
+
+    Where the server knows no rows, the data and the number of the client stand for them.
+
+    Raises:
+        ValueError: If the archive is damaged.
+    """
+    arrays, sizes = npz_arrays(content), partition_sizes(content)
+    digests = [hashlib.sha256(partition_fingerprint(content).encode()) for _ in sizes["train"]]
+    if not all(f"{split}_rows" in arrays for split in _SPLITS):
+        return tuple(f"{one.hexdigest()} {client}" for client, one in enumerate(digests))
+    for split in _SPLITS:
+        if len(sizes[split]) != len(digests) or sizes[split].sum() != arrays[f"{split}_rows"].size:
+            raise ValueError(f"its {split} rows are not as many as its sizes say")
+    held = [np.split(arrays[f"{split}_rows"], np.cumsum(sizes[split])[:-1]) for split in _SPLITS]
+    for client, digest in enumerate(digests):
+        rows = np.sort(np.concatenate([mine[client] for mine in held]))
+        digest.update(rows.astype(np.int64).tobytes())
+    return tuple(digest.hexdigest() for digest in digests)
 
 
 def partition_target_sums(content: bytes) -> Vector | None:

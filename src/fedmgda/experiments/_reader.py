@@ -6,11 +6,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, final
 
-from fedmgda._errors import DataError, StoreError
+from fedmgda._errors import DataError, SpecError, StoreError
 from fedmgda._files import file_digest, is_locked, is_there, read_part
 from fedmgda._json import decode, read_json
 from fedmgda.data import data_facts, fingerprint
 from fedmgda.experiments._baselines import carried_out
+from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._environment import FORMAT, Environment
 from fedmgda.experiments._evidence import Evidence
 from fedmgda.experiments._folder_files import (
@@ -36,6 +37,7 @@ from fedmgda.experiments._parse import parse
 from fedmgda.experiments._partition import (
     is_same_partition,
     partition_fingerprint,
+    partition_holdings,
     partition_sizes,
     partition_target_sums,
 )
@@ -130,7 +132,11 @@ class Run:
             if inside := run_folders(path):
                 raise DataError(_several(path, inside))
             raise DataError(f"{path} holds no run: there is no {SPEC} in it.")
-        self.spec = parse(Spec, parse_toml(content, path / SPEC))
+        table = parse_toml(content, path / SPEC)
+        try:
+            self.spec = parse(Spec, table)
+        except SpecError as error:
+            raise SpecError(f"{path / SPEC} is damaged, or of a later version: {error}") from error
         self.environment = self._environment()
 
     @property
@@ -268,6 +274,34 @@ class Run:
         return self._parsed(PARTITION, partition_sizes)
 
     @cached_property
+    def users(self) -> tuple[str, ...]:
+        """Who the clients are: what two runs have in common here are the same users.
+
+        A client that has a name is who it is called. One without is the rows that it holds, of the
+        same data, in whichever split: where the seed deals the rows, the clients of another seed
+        are other users, whatever their numbers.
+        """
+        names = [client.name for client in self.clients]
+        if names and all(names):
+            return tuple(map(str, names))
+        return self._parsed(PARTITION, partition_holdings)
+
+    @cached_property
+    def attackers(self) -> tuple[int, ...]:
+        """The numbers of the clients that attack.
+
+        Raises:
+            SpecError: If the spec calls one by a name that nobody has.
+        """
+        given = self.spec.attack.clients or ()
+        if self.spec.attack.name in {None, "none"} or self.spec.baseline is not None:
+            return ()
+        if all(isinstance(client, int) for client in given):
+            return known_ids(given)
+        names = [client.name or str(client.client_id) for client in self.clients]
+        return known_ids(with_client_ids(self.spec, names, len(names)).attack.clients)
+
+    @cached_property
     def target_sums(self) -> Vector | None:
         """Sums of the training targets, as `ClientFacts` has them; None where not known."""
         return self._parsed(PARTITION, partition_target_sums)
@@ -370,10 +404,24 @@ class Run:
         Raises:
             StoreError: At the first file that is not what the run wrote.
         """
-        for name, wanted in self._digests.items():
-            compare_digest(self.path, name, file_digest(self.path / name, wanted.bytes), wanted)
+        for name in self.result_files:
+            self.check_file(name)
         if self.finished:
             _ = self.rounds, self.evaluations, self.summary
+
+    @property
+    def result_files(self) -> tuple[str, ...]:
+        """The files whose digests are in `DONE`; none before the run is finished."""
+        return tuple(self._digests)
+
+    def check_file(self, name: str) -> None:
+        """Hold a file of a finished run against its digest.
+
+        Raises:
+            StoreError: If it is not what the run wrote.
+        """
+        wanted = self._digests[name]
+        compare_digest(self.path, name, file_digest(self.path / name, wanted.bytes), wanted)
 
     def _environment(self) -> Environment:
         found = parse_file(

@@ -26,7 +26,7 @@ from fedmgda.experiments._client_names import known_ids, with_client_ids
 from fedmgda.experiments._evidence import evidence_of
 from fedmgda.experiments._folder_files import CLIENTS, ENCODER, MODEL, PREDICTIONS, SUMMARY
 from fedmgda.experiments._gram import cone_gram_bytes, gram_bytes
-from fedmgda.experiments._hints import after_divergence
+from fedmgda.experiments._hints import shorter_steps
 from fedmgda.experiments._judge import judge
 from fedmgda.experiments._known_losses import KnownLosses
 from fedmgda.experiments._measure import client_results, evaluation_row, round_row, summarize
@@ -208,7 +208,7 @@ class _Run:
         rounds = open_run(self._folder.path).rounds
         last = rounds[-1].quarantined if rounds else ()  # who is out there may be lost at any time
         if any(word in f.reason for f in last for word in ("NaN", "Inf")):
-            hint = after_divergence(self._spec, rounds, math.inf)[0]
+            hint = shorter_steps(self._spec, rounds, math.inf)[0]
             sentence = TOO_LONG_STEPS.format(error=sentence, hint=hint)
         return FederationStalledError(sentence)
 

@@ -9,12 +9,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AS_MEASURED", "BLOCKED_BY_ONE", "BLOCKED_BY_SEVERAL", "CONFLICT", "CONSTANT", "DIVERGED",
+    "DIVERGED_ATTACKED",
     "EMPTY_STEPS", "ENDED", "FAILED", "FEW_EXAMPLES", "FEW_STALLED", "FULL_STEPS", "HELD",
     "INITIAL", "KEPT", "LEARNED", "LOSSES", "MAY_HAVE_LEARNED", "NOBODY_WORSE", "NOT_LEARNED",
     "NOT_MEASURED", "NOT_TESTED", "OVERCONFIDENT", "OVERRIDDEN", "OVERSHOT", "PROTECTED",
     "QUARANTINED", "RISEN", "SACRIFICED", "SCOPE", "STALLED", "STEPS", "STOOD_STILL",
     "STOOD_STILL_HELD", "TOO_LONG_STEPS", "WHY_HELD", "WHY_HELD_IN_SHORT", "WORSE_THAN_CONSTANT",
-    "WORSE_THAN_INITIAL", "buffers", "cured", "number",
+    "WORSE_THAN_INITIAL", "about_stalls", "buffers", "cured", "number",
 ]  # fmt: skip
 
 LEARNED = "It learned: test loss {loss}, averaged over {users} clients; {others}."
@@ -28,6 +29,10 @@ NOT_LEARNED = (
 DIVERGED = (
     "It diverged: test loss {loss}, averaged over {users} clients; {others}. The model is of no "
     "use. Try {hint} (now {now})."
+)
+DIVERGED_ATTACKED = (
+    "It diverged under the attack {attack!r} of {attackers}: test loss {loss}, averaged over "
+    "{users} honest clients; {others}. The model is of no use. Try {hint} (now {now})."
 )
 STOOD_STILL = (
     "It stood still: no common direction among {participants} participants in {stalled} of "
@@ -49,6 +54,7 @@ _CURES = {
 }
 _EPSILON_OF_A_PROPOSAL = "take a smaller epsilon (-c {})"
 
+_OF_STALLS = "common direction"  # what all sentences about stalls have, and no other
 STALLED = (
     "No common direction among {participants} participants in {stalled} of {rounds} rounds; the "
     "model hardly moved in them. {cure}"
@@ -145,6 +151,15 @@ def number(value: float | None) -> str:
     ('0.123', 'not a number')
     """
     return "not a number" if value is None else f"{value:.3g}"
+
+
+def about_stalls(sentences: Sequence[str]) -> list[str]:
+    """Return those sentences of a verdict that are about stalled rounds, and who blocked them.
+
+    >>> about_stalls([FEW_STALLED.format(stalled=1, rounds=9), SCOPE])
+    ['1 of 9 rounds stalled: their participants had no common direction.']
+    """
+    return [sentence for sentence in sentences if _OF_STALLS in sentence]
 
 
 def buffers(count: int, *, protected: bool) -> str:

@@ -112,6 +112,13 @@ class DataSpec:
         low=0,
         high=1,
     )
+    max_windows: int | None = key(
+        None,
+        "For `shakespeare`: how many windows a role keeps at most for training and for testing, "
+        "each drawn at random.",
+        unset="all of them",
+        low=1,
+    )
     local_split: Literal["shuffled", "tail", "temporal", "random"] | None = key(
         None,
         "How a client's rows are cut 80 / 10 / 10 into training, validation and test: "

@@ -12,6 +12,7 @@ from fedmgda.experiments._client_losses import FEW, tested
 from fedmgda.experiments._client_names import known_ids
 from fedmgda.experiments._evidence import average_accuracy, average_loss
 from fedmgda.experiments._held import STALLED
+from fedmgda.experiments._hints import is_attacked
 from fedmgda.experiments._learned import MANY
 from fedmgda.experiments._protection_wording import (
     about_conflict,
@@ -64,6 +65,10 @@ def headline(evidence: Evidence, verdict: Verdict, users: int, cures: tuple[str,
         facts["loss"] = say.number(average_loss(evidence.evaluations[-1]))
     facts |= {"hint": f"-c {hint}", "now": _present(evidence, hint)}
     form = say.DIVERGED if verdict.outcome == outcomes.DIVERGED else say.NOT_LEARNED
+    if form == say.DIVERGED and is_attacked(evidence.spec):
+        form = say.DIVERGED_ATTACKED
+        attackers = known_ids(evidence.spec.attack.clients)
+        facts |= {"attack": evidence.spec.attack.name, "attackers": evidence.listed(attackers)}
     return form.format(**facts)
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from fedmgda.experiments._reader import Run
     from fedmgda.experiments._rows import ClientResult
 
-__all__ = ["ClientLine", "worst_clients"]
+__all__ = ["ClientLine", "recorded_clients", "worst_clients"]
 
 
 @final
@@ -54,10 +54,7 @@ def worst_clients(run: Run, count: int) -> list[ClientLine]:
         run: A run that has been evaluated.
         count: How many clients at most.
     """
-    clients = [client for client in run.clients if client.test_examples > 0]
-    # A loss that is not finite is the worst of all.
-    clients.sort(key=lambda client: (math.isfinite(client.test_loss), -client.test_loss))
-    worst, errors = clients[:count], dict[int, float]()
+    worst, errors = _by_loss(run)[:count], dict[int, float]()
     found = run.predictions()
     if found is not None and worst:
         weights, sums = None, run.target_sums
@@ -66,6 +63,17 @@ def worst_clients(run: Run, count: int) -> list[ClientLine]:
         losses = client_losses(found, [client.client_id for client in worst], None, weights)
         errors = {int(i): float(e) for i, e in zip(losses.client_ids, losses.errors, strict=True)}
     return [_line(client, errors.get(client.client_id, math.nan)) for client in worst]
+
+
+def recorded_clients(run: Run) -> list[ClientLine]:
+    """Return all clients as `worst_clients` does, by their table alone: no loss has an error."""
+    return [_line(client, math.nan) for client in _by_loss(run)]
+
+
+def _by_loss(run: Run) -> list[ClientResult]:
+    clients = [client for client in run.clients if client.test_examples > 0]
+    # A loss that is not finite is the worst of all.
+    return sorted(clients, key=lambda one: (math.isfinite(one.test_loss), -one.test_loss))
 
 
 def _line(client: ClientResult, error: float) -> ClientLine:

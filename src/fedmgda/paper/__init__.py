@@ -14,6 +14,7 @@ from fedmgda.paper._redraw import draw_published
 from fedmgda.paper._report import Report
 from fedmgda.paper._setting import Setting, default_folder, parse_seeds, plan_study, run_command
 from fedmgda.paper._statistics import Difference, holm, paired_difference
+from fedmgda.paper._step_matched import StepMatched
 from fedmgda.paper._study import STUDIES, Study, load_study
 from fedmgda.paper._text import (
     SEEN,
@@ -46,6 +47,7 @@ __all__ = [
     "Report",
     "Setting",
     "Standing",
+    "StepMatched",
     "Study",
     "Verdict",
     "answers_lines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
@@ -10,6 +11,7 @@ import numpy as np
 from fedmgda.paper._metrics import measure
 from fedmgda.paper._published import Number, published_number, published_row
 from fedmgda.paper._result import by_cell
+from fedmgda.paper._statistics import Spread, welch
 from fedmgda.paper._verdict import Verdict, judge
 
 if TYPE_CHECKING:
@@ -50,6 +52,15 @@ class Line:
     def std(self) -> float:
         """The population standard deviation over seeds, as in the paper."""
         return float(np.std(list(self.values.values())))
+
+    @property
+    def welch_p(self) -> float:
+        """Of Welch's test against the published number; NaN where the two cannot be compared."""
+        if self.published is None or self.verdict.word == "not comparable":
+            return math.nan
+        ours = Spread(mean=self.mean, std=self.std, n=len(self.values))
+        theirs = self.published
+        return welch(ours, Spread(mean=theirs.mean, std=theirs.pm, n=theirs.runs))
 
     @property
     def difference(self) -> float | None:

@@ -84,7 +84,7 @@ def draw_study(study: Study, shown: Pictured, folder: Path) -> list[Path]:
     panels = [
         panel
         for kind in study.figures
-        if kind in {"accuracy", "loss", "improved"} and groups
+        if kind in _DRAWN and groups
         for panel in _panels(study, kind, groups)
     ]
     if panels:
@@ -132,7 +132,7 @@ def _panels(study: Study, kind: str, groups: Sequence[Sequence[Result]]) -> list
                 series=_curves(study, kind, chosen),
                 percent=kind != "loss",
                 log_y=kind == "loss",
-                rising=kind == "accuracy",
+                rising=kind in {"accuracy", "global"},
             )
         )
     return panels
@@ -158,15 +158,21 @@ def _curves(study: Study, kind: str, groups: Sequence[Sequence[Result]]) -> tupl
     return tuple(curves)
 
 
-def _accuracy(study: Study, group: Sequence[Result]) -> Series:
-    """Return the average user accuracy at every evaluation all seeds have come to."""
-    tables = [dict(zip(r.evaluated.tolist(), r.average(), strict=True)) for r in group]
-    rounds = sorted(set.intersection(*(set(table) for table in tables)))
-    every = group[0].run.spec.evaluation.every
-    runs = [[table[round_num] for round_num in rounds] for table in tables]
-    name = cell_name(study, group[0].run.cell, without=study.panel)
-    x = np.array(rounds, dtype=np.float64)
-    return series_of_runs(name, x, runs, span=max(1.0, study.span / every))
+def _per_evaluation(
+    read: Callable[[Result], Vector],
+) -> Callable[[Study, Sequence[Result]], Series]:
+    """Draw what was seen at every evaluation that all seeds have come to."""
+
+    def series(study: Study, group: Sequence[Result]) -> Series:
+        tables = [dict(zip(r.evaluated.tolist(), read(r), strict=True)) for r in group]
+        rounds = sorted(set.intersection(*(set(table) for table in tables)))
+        every = group[0].run.spec.evaluation.every
+        runs = [[table[round_num] for round_num in rounds] for table in tables]
+        name = cell_name(study, group[0].run.cell, without=study.panel)
+        x = np.array(rounds, dtype=np.float64)
+        return series_of_runs(name, x, runs, span=max(1.0, study.span / every))
+
+    return series
 
 
 def _published_level(study: Study, group: Sequence[Result]) -> Series | None:
@@ -194,16 +200,21 @@ def _per_round(read: Callable[[Result], Vector]) -> Callable[[Study, Sequence[Re
 
 
 _DRAWN: Mapping[str, Callable[[Study, Sequence[Result]], Series]] = {
-    "accuracy": _accuracy,
+    "accuracy": _per_evaluation(lambda result: result.average()),
+    "global": _per_evaluation(lambda result: result.global_accuracy()),
     "loss": _per_round(lambda result: result.of_rounds("mean_local_losses")),
     "improved": _per_round(lambda result: result.of_rounds("improved")),
 }
 _TITLES = {
     "accuracy": "Average user accuracy",
+    "global": "Accuracy on the official test set",
     "loss": "Training loss of the participants",
     "improved": "Improved participants",
 }
-_Y_LABELS = {"accuracy": "test accuracy", "loss": "mean loss", "improved": "share of the round"}
+_Y_LABELS = {
+    "accuracy": "test accuracy", "global": "test accuracy", "loss": "mean loss",
+    "improved": "share of the round",
+}  # fmt: skip
 
 
 def _violins(

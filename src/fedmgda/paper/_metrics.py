@@ -65,6 +65,11 @@ def _of_curve(name: str, last: int = 0) -> Callable[[Result, int], float]:
     return value
 
 
+def _global_accuracy(result: Result, span: int) -> float:
+    del span
+    return _last(result.global_accuracy())
+
+
 def _share(column: str) -> Callable[[Result, int], float]:
     """Measure the rounds in which there is any of something that is counted, in percent."""
 
@@ -156,6 +161,7 @@ _MEASURES: Mapping[str, Callable[[Result, int], float]] = {
     "improved": _improved,
     "improved_final": _improved_final,
     "training_loss": _training_loss,
+    "global_accuracy": _global_accuracy,
     "late_average": _of_curve("average", LATE),
     "curve_average": _of_curve("average"),
     "late_std": _of_curve("std", LATE),
@@ -186,6 +192,7 @@ METRICS: Mapping[str, str] = {
     "improved": "improved participants, mean over rounds, %",
     "improved_final": "improved participants at the end, smoothed, %",
     "training_loss": "training loss at the end, smoothed",
+    "global_accuracy": "accuracy on the official test set, %",
     "late_average": "late mean: average accuracy of the honest users, last ten evaluations, %",
     "curve_average": "curve mean: average accuracy of the honest users, all evaluations, %",
     "late_std": "late std of the honest users' accuracies, last ten evaluations",

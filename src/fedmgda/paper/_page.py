@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["markdown"]
 
-_HEADER = ("row", "ours", "published", "difference", "verdict")
+_HEADER = ("row", "ours", "published", "difference", "verdict", "Welch's p")
 
 
 def markdown(study: Study, setting: Setting, report: Report) -> str:

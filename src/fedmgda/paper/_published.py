@@ -19,10 +19,17 @@ __all__ = ["Number", "published_number", "published_row", "spread_of_twins"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Number:
-    """A printed value in percent, and what stands behind its ±: the std over the paper's runs."""
+    """A printed value in percent, and what stands behind its ±: the std over the paper's runs.
+
+    Attributes:
+        mean: Of the runs.
+        pm: Their population standard deviation.
+        runs: How many there were.
+    """
 
     mean: float
     pm: float
+    runs: int
 
 
 def published_row(study: Study, variant: str) -> Mapping[str, str] | None:
@@ -36,12 +43,14 @@ def published_number(study: Study, variant: str, metric: str) -> Number | None:
 
     >>> from fedmgda.paper import load_study
     >>> published_number(load_study("cifar-user-1"), "FedMGDA+ (1.5, 1/10)", "average")
-    Number(mean=71.15, pm=0.62)
+    Number(mean=71.15, pm=0.62, runs=4)
     """
     row = published_row(study, variant)
     if row is None or f"{metric}_mean" not in row:
         return None
-    return Number(mean=float(row[f"{metric}_mean"]), pm=float(row[f"{metric}_pm"]))
+    return Number(
+        mean=float(row[f"{metric}_mean"]), pm=float(row[f"{metric}_pm"]), runs=int(row["runs"])
+    )
 
 
 def spread_of_twins(metric: str) -> float | None:

@@ -5,7 +5,8 @@ with an update, the largest weight, the mean losses of the participants, how far
 how many took part, were quarantined, and were attackers in quarantine, whether it was held or
 failed; of protected ones also ω, s, the length of the proposed step, how many opposed the first
 length and were overridden, how many losses of honest participants were compared and how many rose.
-Of every evaluation the summary over users, of the last one every user. What belongs to single
+Of every evaluation the summary over users, and the accuracy on the official test set where that was
+asked for; of the last one every user. What belongs to single
 participants of a round is left out: the run folder has it.
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import json
 import lzma
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -82,7 +84,10 @@ def unpacked(
     Raises:
         ValueError: If the content is no such record; also KeyError, TypeError, LZMAError.
     """
-    return _result(run, _decompressed(content), done, environments)
+    found = _result(run, _decompressed(content), done, environments)
+    users = found.users
+    exact = _as_shares(users.accuracies, users.num_examples)
+    return replace(found, users=replace(users, accuracies=exact))
 
 
 def _decompressed(content: bytes) -> str:
@@ -191,7 +196,7 @@ def _of_evaluation(row: EvaluationRow) -> dict[str, float | None]:
     for users, group in (("honest", row.honest), ("all", row.all_users)):
         accuracy = (group.accuracy if group else None) or {}
         found |= {f"{users}_{name}": accuracy.get(name) for name in _SUMMARY}
-    return found
+    return {**found, "global_accuracy": row.global_accuracy}
 
 
 def _columns(rows: Sequence[Mapping[str, float | None]]) -> dict[str, Vector]:
@@ -211,6 +216,19 @@ def _rounded(values: Vector) -> list[Any]:
         None if np.isnan(x) else int(x) if x.is_integer() else float(f"{x:.{_DIGITS}g}")
         for x in values.tolist()
     ]
+
+
+def _as_shares(accuracies: Vector, num_examples: Vector) -> Vector:
+    """Return accuracies with the digits that were cut: each is a share of the test examples.
+
+    >>> _as_shares(np.array([0.83333, 0.5]), np.array([6.0, 0.0]))
+    array([0.83333333, 0.5       ])
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.rint(accuracies * num_examples) / num_examples
+    # Of more examples than this two shares could have the same digits.
+    known = (num_examples < 0.2 * 10.0**_DIGITS) & (abs(shares - accuracies) <= 10.0**-_DIGITS)
+    return np.where(known, shares, accuracies)
 
 
 def _known_mean(values: Vector | None) -> float | None:

@@ -9,6 +9,7 @@ from fedmgda._errors import StoreError
 from fedmgda.paper._comparison import cell_name
 from fedmgda.paper._figures import Measured, Pictured, draw_study
 from fedmgda.paper._published_study import open_published
+from fedmgda.paper._records import as_published
 from fedmgda.paper._result import by_cell
 from fedmgda.paper._setting import plan_study
 
@@ -55,7 +56,9 @@ def draw_published(folder: Path, target: Path | None = None) -> list[Path]:
 
 
 def _results(runs: Sequence[PlannedRun], published: PublishedStudy) -> list[Result]:
-    return [found for run in runs if (found := published.result(run)) is not None]
+    """Return what is kept, to the digits that the report of the runs was drawn with."""
+    found = (published.result(run) for run in runs)
+    return [as_published(result) for result in found if result is not None]
 
 
 def _rows(study: Study, runs: Sequence[PlannedRun], path: Path) -> list[Measured]:

@@ -88,6 +88,10 @@ class Result:
         known = "all_average" in self.evaluations
         return 100.0 * self._of_evaluations("all_average" if known else "honest_average")
 
+    def global_accuracy(self) -> Vector:
+        """Return the accuracy on the official test set at every evaluation, in percent."""
+        return 100.0 * self._of_evaluations("global_accuracy")
+
     def accuracies(self, *, honest: bool = False) -> tuple[Vector, Vector]:
         """Return percent of the last evaluation and test examples, of users that have examples."""
         users = self.users

@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Difference", "holm", "paired_difference"]
+__all__ = ["Difference", "Spread", "holm", "paired_difference", "welch"]
 
 
 @final
@@ -69,6 +69,40 @@ def paired_difference(
     half = float(t.ppf(0.5 + confidence / 2, n - 1)) * error
     p = 2.0 * float(t.sf(abs(mean) / error, n - 1))
     return Difference(n=n, mean=mean, low=mean - half, high=mean + half, p=p)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """What is printed of some runs: their mean, their population standard deviation, how many."""
+
+    mean: float
+    std: float
+    n: int
+
+
+def welch(one: Spread, other: Spread) -> float:
+    """Return the p-value of Welch's test that two means are those of the same quantity.
+
+    It takes runs for independent and roughly normal, and knows nothing of how many tests are made;
+    printed values are rounded, which it does not know either. Where neither side has a spread it is
+    1 for the same mean and 0 for another. NaN for fewer than two runs.
+
+    >>> round(welch(Spread(mean=1.0, std=1.0, n=5), Spread(mean=3.0, std=1.0, n=5)), 4)
+    0.0222
+    """
+    errors = [side.std**2 / (side.n - 1) if side.n > 1 else math.nan for side in (one, other)]
+    total = sum(errors)  # std has the divisor n, so that std² / (n - 1) is the mean's variance
+    if not (math.isfinite(one.mean) and math.isfinite(total)):
+        return math.nan
+    if total <= 0.0:
+        return float(math.isclose(one.mean, other.mean))
+    freedom = total**2 / sum(
+        e**2 / (side.n - 1) for e, side in zip(errors, (one, other), strict=True)
+    )
+    from scipy.stats import t  # noqa: PLC0415 (comes with scikit-learn, which is optional)
+
+    return 2.0 * float(t.sf(abs(one.mean - other.mean) / math.sqrt(total), freedom))
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -17,15 +17,17 @@ if TYPE_CHECKING:
 __all__ = ["STUDIES", "Figure", "Kind", "Study", "load_study", "study_of", "study_text"]
 
 Kind: TypeAlias = Literal["table", "curves", "violins", "improved", "bars", "questions", "theory"]
-Figure: TypeAlias = Literal["accuracy", "loss", "improved", "violins", "dots"]
+Figure: TypeAlias = Literal["accuracy", "loss", "improved", "global", "violins", "dots"]
 
 STUDIES = (
     "adult-bias", "fig1-cifar", "fig1-fmnist", "fig2-adult", "fig2-cifar", "fig3-b10", "fig3-b400",
-    "fig4-b10", "fig4-b400", "cifar-user-1", "cifar-user-2", "cifar-user-3", "cifar-user-4",
-    "emnist-1", "emnist-2", "shakespeare", "theory", "fmnist-rules", "fmnist-full-batch",
-    "fmnist-exact", "fmnist-attack", "digits-attack", "fmnist-epsilon", "protected-digits",
-    "protected-fmnist", "protected-full-batch", "sign-flips-digits", "sign-flips-fmnist",
-    "false-votes-digits", "false-votes-fmnist", "tuning-digits", "tuning-fmnist",
+    "fig4-b10", "fig4-b400", "percentage-b10", "percentage-b400", "cifar-user-1", "cifar-user-2",
+    "cifar-user-3", "cifar-user-4", "emnist-1", "emnist-2", "shakespeare", "theory",
+    "cifar-full-batch", "cifar-order", "writers-full-batch", "shakespeare-small",
+    "adult-bias-scale", "fmnist-rules", "fmnist-full-batch", "fmnist-exact", "fmnist-attack",
+    "digits-attack", "fmnist-epsilon", "protected-digits", "protected-fmnist",
+    "protected-full-batch", "sign-flips-digits", "sign-flips-fmnist", "false-votes-digits",
+    "false-votes-fmnist", "tuning-digits", "tuning-fmnist",
 )  # fmt: skip
 """The names of all studies, in the order in which they are listed."""
 

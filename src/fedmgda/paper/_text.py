@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "SEEN",
     "STARS",
+    "agreement",
     "answers_csv",
     "answers_lines",
     "fixed_answers_csv",
@@ -42,6 +43,7 @@ __all__ = [
     "promises_lines",
     "reasons_of",
     "star",
+    "welch_csv",
     "worth_saying",
 ]
 
@@ -157,15 +159,41 @@ def promises_lines(found: Sequence[Promise]) -> list[str]:
     ]
 
 
-def line_cells(study: Study, line: Line) -> tuple[str, str, str, str, str]:
-    """Return the texts of one line: row, ours, published, difference, verdict."""
+def agreement(lines: Sequence[Line]) -> str:
+    """Count what agrees by the rule, which is lenient, and by Welch's test, which is not."""
+    judged = [line for line in lines if line.verdict.word != "not comparable"]
+    tested = [line for line in judged if not math.isnan(line.welch_p)]
+    if not tested:
+        return ""
+    agree = sum(line.verdict.word == "agrees" for line in judged)
+    compatible = sum(line.welch_p > _LEVEL for line in tested)
+    return (
+        f"By this rule {agree} of {len(judged)} numbers agree. By Welch's test, from both means, ± "
+        f"and numbers of runs, {compatible} of {len(tested)} are compatible with the published "
+        f"ones (p > {_LEVEL:g}, each tested by itself)."
+    )
+
+
+def welch_csv(study: Study, lines: Sequence[Line]) -> str:
+    """Write Welch's test of every number that can be compared."""
+    rows = [
+        (cell_name(study, line.cell), line.metric, len(line.values), number.runs, line.welch_p)
+        for line in lines
+        if (number := line.published) is not None and not math.isnan(line.welch_p)
+    ]
+    return _csv(("row", "metric", "seeds", "published_runs", "welch_p"), rows)
+
+
+def line_cells(study: Study, line: Line) -> tuple[str, str, str, str, str, str]:
+    """Return the texts of one line: row, ours, published, difference, verdict, Welch's p."""
     spread = f" ± {line.std:.2f}" if len(line.values) > 1 else ""
     # What was fixed beforehand is asked of every row, also of one that it says nothing of.
     missing = "-" if line.metric in HEADINGS else "diverged"
     ours = missing if math.isnan(line.mean) else f"{line.mean:.2f}{spread}"
     published = f"{line.published.mean:.2f} ± {line.published.pm:.2f}" if line.published else "-"
     gap = "-" if line.difference is None else f"{line.difference:+.2f}"
-    return cell_name(study, line.cell), ours, published, gap, line.verdict.word
+    p = "-" if math.isnan(line.welch_p) else f"{line.welch_p:.2g}"
+    return cell_name(study, line.cell), ours, published, gap, line.verdict.word, p
 
 
 def answers_lines(found: Sequence[Answer]) -> list[str]:
@@ -255,6 +283,7 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
         )
     judged = "Where the paper prints no number, nothing is judged."
     texts.append(f"{rule_text(study.metrics)} {judged}" if study.published else judged)
+    texts += [found] if (found := agreement(lines)) else []
     texts.append("± is the population standard deviation over seeds, as in the paper.")
     return [*texts, *([study.note] if study.note else [])]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from fedmgda.paper._text import (
     lines_csv,
     primaries_csv,
     promises_csv,
+    welch_csv,
 )
 
 if TYPE_CHECKING:
@@ -91,6 +93,8 @@ def _texts(study: Study, setting: Setting, report: Report) -> dict[str, str]:
         f"{name}.md": markdown(study, setting, report),
         f"{name}-fixed.csv": fixed_csv(study, report.fixed),
     }
+    if any(not math.isnan(line.welch_p) for line in report.lines):
+        texts[f"{name}-welch.csv"] = welch_csv(study, report.lines)
     if report.answers:
         texts[f"{name}-differences.csv"] = answers_csv(report.answers)
         texts[f"{name}-fixed-differences.csv"] = fixed_answers_csv(report.fixed_answers)

@@ -44,6 +44,12 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_window(report, opene
     assert [one for one in shown if not one["rows"] or not one["marks"]] == []
     assert [one["chart"] for one in shown if not one["fits"]] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    shown = page.locator("#chart-strip .role-axis-label text").all_text_contents()
+    cut = [label.partition("…") for label in shown if "%" not in label]
+    assert len(set(cut)) == 6, "told apart"
+    for (start, _, end), run in zip(cut, data_of(page)["runs"], strict=True):
+        assert run.startswith(start)
+        assert run.endswith(end)
 
 
 def luminance(color):

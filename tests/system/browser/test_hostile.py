@@ -5,7 +5,7 @@ from runs import finished_run
 
 HOSTILE = "<script>alert(1)</script>"
 IMAGE = "<img src=x onerror=alert(2)>"
-RUN = "<script>alert(3)<"  # a folder's name has no slash
+LONG = "a" * 150
 
 
 def test_a_client_and_a_run_called_like_a_script_are_text_everywhere(tmp_path, opened):
@@ -15,12 +15,14 @@ def test_a_client_and_a_run_called_like_a_script_are_text_everywhere(tmp_path, o
     table.write_text("\n".join(["client,x,label", *rows]) + "\n")
     data = {"path": str(table), "client": "client", "target": "label"}
     common = {"data": data, "model": {"name": "logistic"}, "clients": {}}
-    finished_run(tmp_path / "runs" / RUN, **common)
-    finished_run(tmp_path / "runs" / "averaged", rule={"name": "fedavg"}, **common)
+    # Runs of one name are called by their folders: so a run may have a slash in its name.
+    runs = [tmp_path / "runs" / HOSTILE, tmp_path / "runs" / "b/script>", tmp_path / "runs" / LONG]
+    for run, rule in zip(runs, ("fedmgda+", "fedavg", "fedavg-n"), strict=True):
+        finished_run(run, rule={"name": rule}, **common)
     path = tmp_path / "page.html"
-    path.write_text(build_page([tmp_path / "runs"]).html, encoding="utf-8")
+    path.write_text(build_page(runs).html, encoding="utf-8")
 
-    page = opened(path)  # a dialog, an image that is asked for, or an error would fail here
+    page = opened(path, width=360)  # a dialog, a picture that is asked for, or an error fails here
     page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
     search = page.get_by_label("User", exact=True)
     for client in clients:
@@ -28,8 +30,10 @@ def test_a_client_and_a_run_called_like_a_script_are_text_everywhere(tmp_path, o
         search.press("Enter")
         page.locator("#story-facts").get_by_text(f"{client} at the end of every run").wait_for()
         assert page.locator("#users .rows").get_by_text(client, exact=True).first.is_visible()
-    assert page.locator("h1, .verdicts, #run-choice").get_by_text(RUN).first.is_visible()
-    assert page.locator("#chart-dumbbells text").get_by_text(HOSTILE).first.is_visible()
+    for part in (".verdicts", "#run-choice", ".facts", "#about"):
+        assert page.locator(part).get_by_text(HOSTILE).first.is_visible(), part
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360, "long names are broken"
+    assert page.locator("#chart-dumbbells text").get_by_text("<script>").first.is_visible()
     page.locator("#chart-strip .mark-symbol.role-mark path").first.hover(force=True)
     page.locator("#vg-tooltip-element.visible").wait_for()
     assert page.locator("#vg-tooltip-element :is(script, img)").count() == 0

@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from fedmgda.attacks import ATTACKS
-from fedmgda.cli import _app
+from fedmgda.cli import _app, _explain
 from fedmgda.cli._exit_codes import EXIT_CODES
+from fedmgda.cli._words import SYMBOLS, WORDS as GROUPS
 from fedmgda.data import DATASETS
 from fedmgda.experiments import spec_keys, spec_tables
 from fedmgda.metrics import METRICS
@@ -26,6 +27,7 @@ def fedmgda(monkeypatch, capsys):
     return run
 
 
+WORDS = [word for words in GROUPS.values() for word in words]
 NAMES = [
     *(table.name for table in spec_tables() if table.name),
     *spec_keys(),
@@ -35,16 +37,17 @@ NAMES = [
     *DATASETS,
     *METRICS,
     *map(str, EXIT_CODES),
+    *(word.name for word in WORDS),
 ]
 
 
-def test_every_name_there_is_can_be_explained(fedmgda):
+def test_every_name_there_is_can_be_explained():
+    entries = list(_explain._entries())
     for name in dict.fromkeys(NAMES):
-        code, out, _ = fedmgda("explain", name, "--json")
-        entries = json.loads(out)
-        assert code == 0
-        assert [entry["name"] for entry in entries] == [name] * len(entries)
-        assert all(entry["meaning"] for entry in entries)
+        found = _explain._find(name, entries)
+        assert {entry.name for entry in found} == {name}
+        assert all(entry.meaning for entry in found)
+    assert {entry.name for entry in entries} == set(NAMES)
 
 
 def test_a_key_is_told_with_what_it_may_be_its_default_and_its_page(fedmgda):
@@ -96,3 +99,44 @@ def test_the_first_help_is_grouped_and_fits_a_screen(fedmgda):
         *(command.name or command.callback.__name__ for command in _app.app.registered_commands),
         *(group.name for group in _app.app.registered_groups),
     }
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("FedMGDA+", "fedmgda+"),
+        ("Rule.Epsilon", "rule.epsilon"),
+        ("ε", "rule.epsilon"),
+        ("exit code 6", "6"),
+        ("median-norm", "server.schedule"),
+        ("lambda", "λ"),
+        ("nobody was sacrificed", "sacrificed"),
+        ("report", "report"),
+    ],
+)
+def test_a_name_is_found_however_a_reader_met_it(fedmgda, word, name):
+    _, out, _ = fedmgda("explain", word, "--json")
+    assert [entry["name"] for entry in json.loads(out)] == [name]
+
+
+def test_a_word_that_is_also_a_key_is_told_as_both(fedmgda):
+    _, out, _ = fedmgda("explain", "improved", "--json")
+    assert {entry["name"] for entry in json.loads(out)} == {"evaluation.improved", "improved %"}
+
+
+def test_every_symbol_is_the_letter_of_a_key():
+    assert set(SYMBOLS.values()) <= set(spec_keys())
+
+
+def test_what_else_a_word_is_called_is_no_name_of_another():
+    called = [name for word in WORDS for name in (word.name, *word.also)]
+    assert len(set(called)) == len(called)
+    assert all(name == name.casefold() for word in WORDS for name in word.also), "as it is asked"
+    assert not set(called) & ({*PRESETS, *ATTACKS, *MODELS, *METRICS})
+
+
+@pytest.mark.parametrize("word", ["sacrificed", "stalled", "blocked", "held", "overridden"])
+def test_words_of_the_records_and_sentences_are_explained(fedmgda, word):
+    code, out, _ = fedmgda("explain", word)
+    assert code == 0
+    assert "(a word)" in out

@@ -146,18 +146,26 @@ def test_a_regression_is_compared_in_units(tmp_path):
     assert found.against[0].gain == pytest.approx(gain)
 
 
-def test_seeds_are_compared_one_by_one_and_together(tmp_path):
+def over_seeds(folder, **table):
+    """Return the comparison of two rules over two seeds, and that of each seed."""
     for seed in (0, 1):
         for name in ("fedavg", "fedmgda+"):
-            path = tmp_path / f"{name}_seed={seed}"
-            finished_run(path, seed=seed, rule={"name": name}, clients={"per_round": 4})
-    found = compared(tmp_path, metric="log_loss")
-    assert [run.name for run in found.runs] == ["fedmgda+", "fedavg", "constant"]
-    assert found.runs[0].seeds == found.against[0].seeds == (0, 1)
+            path = folder / f"{name}_seed={seed}"
+            finished_run(path, seed=seed, rule={"name": name}, **table)
     single = [
-        compared(tmp_path / f"fedmgda+_seed={s}", tmp_path / f"fedavg_seed={s}", metric="log_loss")
+        compared(folder / f"fedmgda+_seed={s}", folder / f"fedavg_seed={s}", metric="log_loss")
         for s in (0, 1)
     ]
+    return compared(folder, metric="log_loss"), single
+
+
+def test_the_same_users_are_compared_over_all_seeds_together(tmp_path):
+    data = write_table(tmp_path / "rows.csv")
+    found, single = over_seeds(tmp_path / "all", data=data, model={})
+    assert [run.name for run in found.runs] == ["fedmgda+", "fedavg", "constant"]
+    assert found.runs[0].seeds == found.against[0].seeds == (0, 1)
+    assert not found.against[0].apart
+    assert found.clients == ("east", "north", "south", "west")
     for place, client in enumerate(found.against[0].clients):
         each = tuple(one.against[0].clients[place].gain for one in single)
         assert client.by_seed == each
@@ -165,6 +173,48 @@ def test_seeds_are_compared_one_by_one_and_together(tmp_path):
     assert found.against[0].losing_by_seed == tuple(one.against[0].losing for one in single)
     assert found.against[0].worse_by_seed == tuple(one.against[0].worse for one in single)
     assert "gain over fedavg seed=1" in comparison_csv(found)
+
+
+def test_where_the_seed_deals_the_rows_clients_of_two_seeds_are_never_one_user(tmp_path, capsys):
+    """Client 1 of seed 0 and client 1 of seed 1 hold other rows: their mean is nobody's."""
+    found, single = over_seeds(tmp_path, clients={"per_round": 4})
+    other, each = found.against[0], [one.against[0] for one in single]
+    assert other.apart
+    assert other.clients == tuple(
+        replace(client, seed=seed) for seed, one in enumerate(each) for client in one.clients
+    )
+    for run, *alone in zip(found.runs, *(one.runs for one in single), strict=True):
+        assert run.clients == alone[0].clients + alone[1].clients
+        assert run.low == pytest.approx(alone[0].low + alone[1].low, nan_ok=True)
+        assert run.worst == pytest.approx(np.mean([one.worst for one in alone]))
+    for count in ("gaining", "losing", "better", "worse", "known", "worse_by_chance",
+                  "losing_by_chance", "worse_by_chance_95", "losing_by_chance_95"):  # fmt: skip
+        assert getattr(other, count) == pytest.approx(
+            np.mean([getattr(one, count) for one in each])
+        ), count
+    assert other.losing_by_seed == tuple(one.losing for one in each)
+    lines = list(csv.DictReader(io.StringIO(comparison_csv(found))))
+    assert [(line["client"], line["seed"]) for line in lines] == [
+        (str(client), str(seed)) for seed in (0, 1) for client in range(4)
+    ]
+    assert not any("seed=" in column for column in lines[0])
+    assert " of 4 clients a seed " in f"{found.conclusion} " or "no client" in found.conclusion
+    show_comparison(found, "fedmgda compare")
+    shown = capsys.readouterr().out
+    assert "4 clients in each of 2 seeds" in shown
+    assert "(seed 1)" in shown
+
+
+def test_a_seed_that_only_one_side_has_gives_no_gain(tmp_path):
+    for seed in (0, 1):
+        finished_run(tmp_path / f"mine_seed={seed}", seed=seed)
+    finished_run(tmp_path / "other", seed=1, rule={"name": "fedavg"})
+    paths = [tmp_path / name for name in ("mine_seed=0", "mine_seed=1", "other")]
+    found = compared(*paths, against="other")
+    assert found.against[0].seeds == (1,)
+    assert [math.isnan(one.gain) for one in found.against[0].clients] == [True] * 4 + [False] * 4
+    assert [math.isnan(value) for value in found.runs[1].clients] == [True] * 4 + [False] * 4
+    assert found.against[0].known == 4
 
 
 def test_seeds_that_test_the_same_rows_are_no_more_rows(runs, monkeypatch):
@@ -281,7 +331,9 @@ def test_runs_that_kept_no_rows_are_compared_by_what_their_clients_scored(tmp_pa
         compared(runs[0])
     several = compared(*runs, tmp_path / "fedmgda+_seed=1", tmp_path / "fedavg_seed=1")
     assert several.runs[0].seeds == several.against[0].seeds == seeds
-    assert len(several.against[0].clients[0].by_seed) == 2
+    assert several.against[0].apart
+    assert several.runs[0].clients[:4] == tuple(scores[0])
+    assert several.against[0].losing == np.mean(several.against[0].losing_by_seed)
 
 
 def test_without_rows_a_regression_is_compared_by_its_errors_in_units(tmp_path):
@@ -326,6 +378,22 @@ def test_attackers_do_not_count(tmp_path):
     assert found.rows[2] == 0
     assert np.isnan(found.against[0].clients[2].gain)
     assert min(found.rows[i] for i in (0, 1, 3)) > 0
+
+
+@pytest.mark.parametrize("predictions", [True, False])
+def test_what_an_attack_costs_is_asked_of_clients_that_are_honest_in_both_runs(
+    tmp_path, predictions
+):
+    """It was refused, as if the runs were of other data, for they had other rows."""
+    records = {"predictions": predictions}
+    attack = {"name": "scale-update", "clients": [2]}
+    mine = finished_run(tmp_path / "plain", records=records).path
+    other = finished_run(tmp_path / "attacked", records=records, attack=attack).path
+    found = compared(mine, other, against="attacked")
+    assert [math.isnan(one.gain) for one in found.against[0].clients] == [False, False, True, False]
+    if predictions:
+        assert math.isnan(found.runs[0].clients[2])
+        assert any("attack in attacked are left out" in note for note in found.notes)
 
 
 def test_table_and_json_say_the_same(runs):

@@ -31,6 +31,25 @@ def test_the_step_that_is_too_long_is_the_one_to_shorten(rule, batch_losses, fir
     assert after_divergence(spec, [first_round(batch_losses)], np.inf)[0] == first
 
 
+@pytest.mark.parametrize(
+    ("rule", "batch_losses", "first"),
+    [
+        ("fedavg", [0.9, 0.9], "rule.name=fedavg-n"),
+        ("fedmgda", [0.9, 0.9], "rule.name=fedmgda+"),
+        ("fedavg", [5.0, 9.0], "clients.client_lr=0.05"),
+        ("fedmgda+", [0.9, 0.9], "server.lr=3"),
+    ],
+)
+def test_under_attack_the_rule_is_to_blame_before_the_honest_clients(rule, batch_losses, first):
+    """Client 1 made its update a thousand times longer, and everybody was told to train slower."""
+    attack = {"name": "scale-update", "clients": [1]}
+    spec = small_spec(
+        rule={"name": rule}, attack=attack, server={"lr": 30.0} if "+" in rule else {},
+        clients={"per_round": 2, "client_lr": 0.5},
+    )  # fmt: skip
+    assert after_divergence(spec, [first_round(batch_losses)], np.inf)[0] == first
+
+
 def test_the_less_it_rose_the_less_is_changed():
     spec = small_spec(clients={"per_round": 2, "client_lr": 0.3})
     assert "clients.client_lr=0.1" in after_divergence(spec, [], 2.0)

@@ -5,7 +5,8 @@ import pytest
 
 from cohorts import cohort_of
 from conflicts import table_of
-from fedmgda.experiments import RunFolder, execute, open_run
+from fedmgda.cli._compare_screen import show_comparison
+from fedmgda.experiments import RunFolder, compare_runs, execute, open_run
 from fedmgda.experiments._gram import gram_bytes, gram_place, read_gram
 from fedmgda.experiments._results import read_clients_csv
 from fedmgda.federation import RoundRecord
@@ -39,6 +40,23 @@ def test_a_stall_is_written_down_and_nobody_is_called_sacrificed(stalled):
     assert [row.sacrificed for row in run.rounds] == [()] * 6
     assert (run.summary.rounds_stalled, run.summary.rounds_that_sacrificed) == (6, 0)
     assert {(c.rounds, c.rounds_stalled, c.rounds_sacrificed) for c in run.clients} == {(6, 6, 0)}
+
+
+def test_a_comparison_says_what_the_run_says_of_its_stalls(stalled, table, tmp_path, capsys):
+    """Only `fedmgda run` alone said so, and who blocked."""
+    alone = RunFolder.create(tmp_path / "alone", spec_of(table, baseline="alone"))
+    for _ in execute(alone):
+        pass
+    found = compare_runs([stalled, alone.path], against="alone", draws=16)
+    verdict = open_run(stalled).verdict
+    assert verdict.stalls.rounds == 6
+    said = [verdict.headline, *verdict.sentences]
+    about = [one for one in said if "common direction" in one]
+    assert about
+    assert set(found.stalls) == set(about) - {verdict.headline}
+    show_comparison(found, "fedmgda compare")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(sentence in shown for sentence in about[:2])
 
 
 def test_the_first_stalls_keep_their_whole_gram_matrix(stalled):

@@ -47,6 +47,16 @@ def test_a_run_whose_loss_rose_diverged_and_names_the_learning_rate(losses):
     assert calm.hints[:2] == ("server.lr=0.1", "clients.client_lr=0.01")
 
 
+def test_a_run_that_diverged_under_attack_names_the_attack():
+    attack = {"name": "scale-update", "clients": [1]}
+    spec = small_spec(rule={"name": "fedavg"}, attack=attack)
+    verdict = verdict_of([10.1] * 4, spec=spec)
+    assert verdict.outcome == "diverged"
+    assert verdict.headline.startswith("It diverged under the attack 'scale-update' of south: ")
+    assert "averaged over 3 honest clients" in verdict.headline
+    assert "Try -c rule.name=fedavg-n (now fedavg)." in verdict.headline
+
+
 def test_a_run_that_diverged_from_the_model_it_kept_diverged_all_the_same():
     rows = [evaluation(0, [1.4] * 4), evaluation(10, [10.1] * 4)]
     verdict = verdict_of(

@@ -2,10 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 from scipy import stats
 
 from fedmgda.paper import holm, paired_difference
+from fedmgda.paper._statistics import Spread, welch
 
 VALUES = st.lists(st.floats(-1e3, 1e3), min_size=2, max_size=8)
 
@@ -88,3 +89,24 @@ def test_holm_never_helps_and_counts_only_what_is_known(values):
     with_nan = holm([*values, math.nan])
     assert with_nan[:-1] == adjusted
     assert math.isnan(with_nan[-1])
+
+
+def spread(values):
+    return Spread(mean=float(np.mean(values)), std=float(np.std(values)), n=len(values))
+
+
+@given(VALUES, VALUES)
+def test_welch_is_the_test_of_unequal_variances_from_what_is_printed(first, second):
+    one, other = spread(first), spread(second)
+    assume(min(one.std, other.std) > 1e-3)  # else SciPy warns of its own rounding
+    known = stats.ttest_ind(first, second, equal_var=False).pvalue
+    assert welch(one, other) == pytest.approx(known, rel=1e-6, abs=1e-12)
+    assert welch(one, other) == welch(other, one)
+
+
+def test_welch_has_no_p_for_a_single_run_and_compares_means_without_spread():
+    alone, exact = Spread(mean=1.0, std=0.0, n=1), Spread(mean=1.0, std=0.0, n=5)
+    assert math.isnan(welch(alone, exact))
+    assert math.isnan(welch(Spread(mean=math.nan, std=1.0, n=3), exact))
+    assert welch(exact, exact) == 1.0
+    assert welch(exact, Spread(mean=1.1, std=0.0, n=5)) == 0.0

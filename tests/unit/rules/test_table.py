@@ -89,7 +89,7 @@ def solves_nothing(rule, rows, losses):
 LAWS = {
     "opposes no participant's update": opposes_nobody,
     "a longer update gains nothing": ignores_length,
-    "a larger loss gains nothing": ignores_losses,
+    "a larger reported loss gains nothing": ignores_losses,
     "λ sums to 1": sums_to_one,
     "remembers nothing": remembers_nothing,
     "solves nothing": solves_nothing,

@@ -21,7 +21,7 @@ def script():
     return module
 
 
-NAMES = ("keys.md", "exit-codes.md", "commands.md", "api.md")
+NAMES = ("keys.md", "exit-codes.md", "words.md", "commands.md", "api.md")
 
 
 @pytest.mark.parametrize("page", NAMES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -47,6 +48,7 @@ def load_shakespeare(
     num_roles: int = 31,
     split: TextSplit = "temporal",
     num_samples: int | None = 116_214,
+    max_windows: int | None = None,
 ) -> FederatedData:
     """Return speaking roles of the 37 plays as clients that predict the next character.
 
@@ -67,6 +69,8 @@ def load_shakespeare(
             79 windows later, so that no character is read in both. "random" deals the windows
             80 / 20 at random as in the paper; test windows then overlap training windows.
         num_samples: The wanted total; None takes the first random choice.
+        max_windows: How many windows a role keeps at most for training and for testing, each
+            drawn at random; None keeps all.
 
     Raises:
         DataError: If a play is missing, or there are not so many roles.
@@ -82,7 +86,25 @@ def load_shakespeare(
     names = list(texts)
     sizes = np.array([len(tokens) - _WINDOW for tokens in texts.values()])
     chosen = _choose(sizes, num_roles, num_samples, generator(seed, Stream.PARTITION))
-    return _federation([texts[names[i]] for i in chosen], [names[i] for i in chosen], split, seed)
+    data = _federation([texts[names[i]] for i in chosen], [names[i] for i in chosen], split, seed)
+    return data if max_windows is None else _thinned(data, max_windows, seed)
+
+
+def _thinned(data: FederatedData, most: int, seed: int) -> FederatedData:
+    """Keep at most so many windows of every part of every role, in the order they had."""
+
+    def kept(rows: Indices, *key: int) -> Indices:
+        if len(rows) <= most:
+            return rows
+        rng = generator(seed, Stream.LOCAL_SPLIT, *key)
+        return np.sort(rng.choice(rows, most, replace=False))
+
+    roles = range(data.num_clients)
+    return replace(
+        data,
+        train=tuple(kept(data.train[role], role, 1) for role in roles),
+        test=tuple(kept(data.test[role], role, 2) for role in roles),
+    )
 
 
 def encode_text(text: str) -> tuple[NDArray[np.uint8], int]:
@@ -174,8 +196,13 @@ _ORIGIN = Origin(
 
 
 def _load(settings: Settings, seed: int) -> FederatedData:
-    roles, split = settings["num_clients"], settings["local_split"]
-    return load_shakespeare(intact_folder(_ORIGIN), num_roles=roles, seed=seed, split=split)
+    return load_shakespeare(
+        intact_folder(_ORIGIN),
+        num_roles=settings["num_clients"],
+        seed=seed,
+        split=settings["local_split"],
+        max_windows=settings.get("max_windows"),
+    )
 
 
 SHAKESPEARE = Dataset(
@@ -187,6 +214,7 @@ SHAKESPEARE = Dataset(
     model="char-lstm",
     clients="given",
     settings={"partition": "natural", "num_clients": 31, "local_split": "temporal"},
+    options=("max_windows",),
     released={"local_split": "random"},
     local_splits=("temporal", "random"),
     participation=1.0,

@@ -9,16 +9,14 @@ import numpy as np
 from fedmgda.federation import Constant, Harmonic
 from fedmgda.metrics import pareto_residual
 from fedmgda.paper.theory._check import Check, Place, along, at_most
-from fedmgda.paper.theory._problems import Quadratics, isotropic
+from fedmgda.paper.theory._problems import isotropic
 from fedmgda.paper.theory._runs import federation_of, run
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from fedmgda._types import Matrix, Vector
     from fedmgda.federation import Schedule
 
-__all__ = ["lands_on_the_projection", "nearest_pareto_point", "rate", "recursion", "sum_in_proof"]
+__all__ = ["lands_on_the_projection", "rate", "recursion", "sum_in_proof"]
 
 _WHERE = "Theorem 2, SPEC P9"
 _CURVATURE = 2.0
@@ -131,38 +129,6 @@ def sum_in_proof(*, num_terms: int = 100_000) -> tuple[Check, ...]:
     )
     ratio = float((sums / ((t + 1.0) * (t + 2.0) / (t + 4.0))).max())
     return (at_most(place, ratio, 1.0),)
-
-
-def nearest_pareto_point() -> tuple[Check, ...]:
-    """Check the proof's "by definition of w*": the nearest Pareto point is better for every user.
-
-    True for isotropic quadratics, whose Pareto set is a hull. Not in general: the nearest Pareto
-    point need not dominate w.
-    """
-    problem = Quadratics(
-        anchors=np.array([[0.0, 0.0], [4.0, 4.0]]),
-        hessians=np.array([np.diag([1.0, 3.0]), np.diag([3.0, 1.0])]),
-    )
-    point = np.array([1.8, 4.2])
-    nearest = min(_pareto_set(problem), key=lambda other: float(((other - point) ** 2).sum()))
-    rise = (problem.losses(nearest) - problem.losses(point)).max()
-    place = Place(
-        claim="As in the proof: f_i(w*) <= f_i(w) for every i, w* the nearest Pareto point. "
-        "True of isotropic quadratics; in general w* need not dominate w.",
-        where="proof of Theorem 2",
-        problem="2 quadratics in R^2 with Hessians diag(1, 3) and diag(3, 1); largest rise",
-        as_printed=True,
-    )
-    return (at_most(place, float(rise), 0.0),)
-
-
-def _pareto_set(problem: Quadratics) -> Iterator[Vector]:
-    """Yield the points where λ ∇f_1 + (1 - λ) ∇f_2 = 0, for λ from 0 to 1."""
-    for lam in np.linspace(0.0, 1.0, 2001):
-        weights = np.array([lam, 1.0 - lam])
-        matrix = np.einsum("n,nde->de", weights, problem.hessians)
-        target = np.einsum("n,nde,ne->d", weights, problem.hessians, problem.anchors)
-        yield np.linalg.solve(matrix, target)
 
 
 def _distances(seed: int, schedule: Schedule, num_rounds: int) -> tuple[Vector, float]:

@@ -9,7 +9,7 @@ import numpy as np
 from fedmgda.federation import Harmonic
 from fedmgda.minnorm import min_norm
 from fedmgda.paper.theory._check import Check, Place, along, at_most
-from fedmgda.paper.theory._problems import wells
+from fedmgda.paper.theory._problems import Wells, wells
 from fedmgda.paper.theory._runs import exact_weights, federation_of, run
 from fedmgda.paper.theory._stationarity import gained
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fedmgda._types import Matrix, Vector
-    from fedmgda.paper.theory._problems import Wells
     from fedmgda.paper.theory._runs import Run
 
-__all__ = ["local_steps", "weights_in_a_box"]
+__all__ = ["falling_steps", "local_steps", "weights_in_a_box"]
 
 _WHERE = "Theorem 1b, SPEC P8"
 
@@ -28,7 +27,7 @@ _WHERE = "Theorem 1b, SPEC P8"
 def local_steps(
     seed: int, *, steps: int = 5, num_rounds: int = 100, believed: int | None = None
 ) -> tuple[Check, ...]:
-    """Check the bound for k local steps, corrected and as printed.
+    """Check the bound for k local steps, and with the norm not squared as printed.
 
     Args:
         seed: Of the problem.
@@ -52,6 +51,48 @@ def local_steps(
         f"η = 1/(L(t + 2)), T = {num_rounds}"
     )
     return _three_checks(problem, done, (exact, error), setting)
+
+
+def falling_steps(*, later: float = 1e-4) -> tuple[Check, ...]:
+    """Check where η stands in the bound: inside the sum, or outside it as printed, read as η_T.
+
+    Three local steps of 5 throw the one user back beyond where it began: its loss rises in the
+    first round by what that round's η lets it. The second has hardly a step, and with its η before
+    the sum nothing is left to pay for the first.
+
+    Args:
+        later: η of the second round; the first has 1/2.
+    """
+    problem, steps = Wells(anchors=np.zeros((1, 1))), np.array([0.5, later])
+    federation = federation_of(
+        problem,
+        update=_several_steps(problem, np.array([5.0, 0.0]), 3),
+        schedule=lambda round_num, cohort: float(steps[round_num - 1]),  # noqa: ARG005
+    )
+    done = run(federation, np.ones(1), 2)
+    smallest, inside, outside = _sides(problem, done, np.ones((2, 1)), np.array([10.0, 0.0]))
+    setting = (
+        "1 Gaussian well on the line, w_0 = 1, L = 1, M = exp(-1/2), k = 3, local rates 5 and 0, "
+        f"η = 1/2 and {later:g}, T = 2"
+    )
+    places = (
+        Place(
+            claim="The bound with η_t inside the sum holds where η falls at once (norm squared).",
+            where=_WHERE,
+            problem=setting,
+        ),
+        Place(
+            claim="As printed, η before the sum, read as the last: min ‖Jλ‖² is below the bound. "
+            "On the wells of the rows above it is; here the bound is negative.",
+            where=_WHERE,
+            problem=setting,
+            as_printed=True,
+        ),
+    )
+    return tuple(
+        at_most(place, float(smallest[-1]), float(bound[-1]))
+        for place, bound in zip(places, (inside, outside), strict=True)
+    )
 
 
 def weights_in_a_box(*, epsilon: float = 0.05) -> tuple[Check, ...]:
@@ -82,24 +123,38 @@ def _several_steps(problem: Wells, local_lr: Vector, steps: int) -> Callable[[Ve
 def _three_checks(
     problem: Wells, done: Run, weights: tuple[Matrix, Vector], setting: str
 ) -> tuple[Check, ...]:
-    (exact, error), eta = weights, done.steps
-    big_m, smooth = problem.lipschitz, problem.smoothness
-    directions = np.array(
-        [lam @ problem.gradients(w) for lam, w in zip(exact, done.params[:-1], strict=True)]
-    )
-    missed = np.linalg.norm(directions - done.directions, axis=1)
-    smallest = np.minimum.accumulate((directions**2).sum(axis=1))
-    gain = gained(problem, done.params).min(axis=1)
-    price = np.cumsum(eta * (error + smooth * eta * error**2))
-    outside = eta * np.cumsum(error + smooth * eta * error**2)
-    bound, printed = (2.0 * (gain + big_m**2 * cost) / np.cumsum(eta) for cost in (price, outside))
-    rounds = np.arange(1, len(eta) + 1)
+    exact, error = weights
+    missed = np.linalg.norm(_directions(problem, done, exact) - done.directions, axis=1)
+    smallest, bound, _ = _sides(problem, done, exact, error)
+    rounds = np.arange(1, len(error) + 1)
     drifts, corrected, misprint = _places(setting)
     return (
-        along(drifts, rounds, missed, big_m * error),
+        along(drifts, rounds, missed, problem.lipschitz * error),
         along(corrected, rounds, smallest, bound),
-        along(misprint, rounds, smallest**0.5, printed),
+        along(misprint, rounds, smallest**0.5, bound),
     )
+
+
+def _directions(problem: Wells, done: Run, exact: Matrix) -> Matrix:
+    """Return J λ_t at w_0..w_{T-1}, of shape `(T, d)`."""
+    return np.array(
+        [lam @ problem.gradients(w) for lam, w in zip(exact, done.params[:-1], strict=True)]
+    )
+
+
+def _sides(
+    problem: Wells, done: Run, exact: Matrix, error: Vector
+) -> tuple[Vector, Vector, Vector]:
+    """Return min ‖Jλ‖² and its bounds for every T: η_t inside the sum, and η_T before it."""
+    eta, big_m, smooth = done.steps, problem.lipschitz, problem.smoothness
+    smallest = np.minimum.accumulate((_directions(problem, done, exact) ** 2).sum(axis=1))
+    gain = gained(problem, done.params).min(axis=1)
+    terms = error + smooth * eta * error**2
+    inside, outside = (
+        2.0 * (gain + big_m**2 * price) / np.cumsum(eta)
+        for price in (np.cumsum(eta * terms), eta * np.cumsum(terms))
+    )
+    return smallest, inside, outside
 
 
 def _places(setting: str) -> tuple[Place, Place, Place]:
@@ -117,7 +172,7 @@ def _places(setting: str) -> tuple[Place, Place, Place]:
             axes=("T", "min ‖Jλ‖²"),
         ),
         Place(
-            claim="As printed: min ‖Jλ‖, not squared, is below the bound, η_T outside the sum.",
+            claim="As printed: min ‖Jλ‖, not squared, is below the bound (η_t inside the sum).",
             where=_WHERE,
             problem=setting,
             as_printed=True,

@@ -12,7 +12,15 @@ from fedmgda._random import Stream, generator
 if TYPE_CHECKING:
     from fedmgda._types import Matrix, Vector
 
-__all__ = ["Quadratics", "UserLosses", "Wells", "isotropic", "quadratics", "wells"]
+__all__ = [
+    "Quadratics",
+    "UserLosses",
+    "Wells",
+    "anisotropic",
+    "isotropic",
+    "quadratics",
+    "wells",
+]
 
 
 class UserLosses(Protocol):
@@ -114,8 +122,25 @@ def quadratics(seed: int, n: int, d: int, *, scale: float = 1.0) -> Quadratics:
     turns = np.linalg.qr(rng.normal(size=(n, d, d)))[0]
     eigenvalues = rng.uniform(0.05, 1.0, size=(n, d))
     eigenvalues[:, 0] = 1.0
+    return _turned(turns, eigenvalues, scale * rng.normal(size=(n, d)))
+
+
+def anisotropic(seed: int, n: int, d: int, convexity: float) -> Quadratics:
+    """Draw users with Hessians of eigenvalues from `convexity` to 1, both of them taken.
+
+    The points where a mixture of such gradients vanishes lie on a curved set.
+    """
+    rng = generator(seed, Stream.SYNTHETIC, n, d, 6)
+    turns = np.linalg.qr(rng.normal(size=(n, d, d)))[0]
+    eigenvalues = rng.uniform(convexity, 1.0, size=(n, d))
+    eigenvalues[:, 0], eigenvalues[:, 1] = 1.0, convexity
+    return _turned(turns, eigenvalues, rng.normal(size=(n, d)))
+
+
+def _turned(turns: Matrix, eigenvalues: Matrix, anchors: Matrix) -> Quadratics:
+    """Return quadratics whose axes are the columns of `turns`, of shape `(n, d, d)`."""
     hessians = np.einsum("nij,nj,nkj->nik", turns, eigenvalues, turns)
-    return Quadratics(anchors=scale * rng.normal(size=(n, d)), hessians=hessians)
+    return Quadratics(anchors=anchors, hessians=hessians)
 
 
 def wells(seed: int, n: int, d: int) -> Wells:

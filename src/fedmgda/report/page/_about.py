@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from fedmgda._text import listed
 from fedmgda.experiments import to_toml
 from fedmgda.report.page._html import Markup, element, joined, plain_table
 from fedmgda.report.page._table import Table
@@ -56,17 +57,22 @@ def _keys(toml: str) -> Iterator[tuple[str, str]]:
             yield section + key, value
 
 
+def _runs(names: list[str], source: Source) -> str:
+    every = len(names) == len(source.groups) > 1
+    return "all" if every else listed(names, 6)
+
+
 def _environments(source: Source) -> Markup:
-    rows: list[tuple[Cell, ...]] = []
+    alike: dict[tuple[Cell, ...], list[str]] = {}
     for group in source.groups:
         found = group.first.run.environment
         versions = ", ".join(f"{name} {told}" for name, told in (found.packages or {}).items())
-        rows.append(
-            (
-                group.name, found.format, found.python, found.platform, found.machine,
-                found.cores, found.path, found.commit, versions,
-            )
+        place = (
+            found.format, found.python, found.platform, found.machine, found.cores, found.path,
+            found.commit, versions,
         )  # fmt: skip
+        alike.setdefault(place, []).append(group.name)
+    rows = [(_runs(names, source), *place) for place, names in alike.items()]
     columns = (
         "run", "format", "python", "system", "processor", "cores", "computed by", "commit",
         "packages",

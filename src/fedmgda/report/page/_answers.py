@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda._text import counted, listed
+from fedmgda.experiments import of_clients
 from fedmgda.metrics import FEW_ROWS
+from fedmgda.report.page._facts import LEARNED, SO_FAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -65,16 +67,20 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
     rest += f" {_damaged(broken)}" if broken else ""
     if not total:
         return Answer(question=question, answer=f"Not known{soon}.{rest}")
-    if outcomes["learned"] == total:
-        told = {1: "Yes.", 2: "Yes, both runs."}.get(total, f"Yes: all {total} runs learned.")
-        return Answer(question=question, answer=told + rest, mood="warn" if broken else "good")
+    learned, early = outcomes[LEARNED], outcomes[LEARNED + SO_FAR]
+    if learned + early == total:
+        told = {1: "Yes", 2: "Yes, both runs"}.get(total, f"Yes: all {total} runs learned")
+        if early:
+            told += ", so far" if early == total else f", {early} of them so far"
+        mood = "warn" if broken else "quiet" if early else "good"
+        return Answer(question=question, answer=f"{told}.{rest}", mood=mood)
     others = [
         f"{one.name} {outcome}" + (f" ({count} of {len(one.seeds)} seeds)" if count > 1 else "")
         for one in facts
         for outcome, count in one.outcomes.items()
-        if outcome != "learned"
+        if outcome.removesuffix(SO_FAR) != LEARNED
     ]
-    told = f"{outcomes['learned']} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
+    told = f"{learned + early} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
     return Answer(question=question, answer=told + rest, mood="bad")
 
 
@@ -103,12 +109,12 @@ def _than(theirs: str) -> str:
 
 
 def _worse(pair: Pair) -> str:
-    users = sum(gain.gain == gain.gain for gain in pair.against.clients)
+    against = pair.against
     if not pair.known_chance:
-        return f"{pair.against.losing} of {users} users under {pair.ours} score lower"
-    chance = pair.against.worse_by_chance
+        return f"{of_clients(against.losing, against, 'user')} under {pair.ours} score lower"
+    chance = against.worse_by_chance
     return (
-        f"{pair.against.worse} of {users} users under {pair.ours} "
+        f"{of_clients(against.worse, against, 'user')} under {pair.ours} "
         f"(chance alone would make {chance:.{1 if 0.05 <= chance < 2 else 0}f})"
     )
 
@@ -142,15 +148,22 @@ def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
     ]
     if not sentences:
         return Answer(question=question, answer=_no_rounds(facts))
-    unread = [one.name for one in facts if one.broken and not one.rounds]
-    if unread:
-        sentences.append(f"Not known of {listed(unread, _MANY)}: no round could be read.")
+    unread = _unread(facts)
     mood = "bad" if bad else "warn" if unread else "good"
-    return Answer(question=question, answer=" ".join(sentences), mood=mood)
+    return Answer(question=question, answer=" ".join(sentences) + unread, mood=mood)
+
+
+def _unread(facts: Sequence[GroupFacts]) -> str:
+    """Say of which runs nothing is known, to be put behind what is known of others."""
+    none = [one.name for one in facts if one.unread and not one.rounds]
+    some = [one.name for one in facts if one.unread and one.rounds]
+    told = f" Not known of {listed(none, _MANY)}: no round could be read." if none else ""
+    more = f" Not known of all rounds of {listed(some, _MANY)}: some cannot be read."
+    return told + (more if some else "")
 
 
 def _no_rounds(facts: Sequence[GroupFacts]) -> str:
-    if any(one.broken for one in facts):
+    if any(one.unread for one in facts):
         return "Not known: no round could be read."
     return "Not known: no round has been recorded."
 
@@ -178,7 +191,8 @@ def _idle(facts: Sequence[GroupFacts]) -> Answer:
         return Answer(question=question, answer=_no_rounds(facts))
     lost = sum(one.quarantined for one in facts)
     tail = f" {lost:,} replies were quarantined." if lost else ""
+    tail += _unread(facts)
     if not told:
         answer = f"No round was held, stalled or failed.{tail}"
-        return Answer(question=question, answer=answer, mood="warn" if lost else "good")
+        return Answer(question=question, answer=answer, mood="warn" if tail else "good")
     return Answer(question=question, answer=f"{listed(told, _MANY)}.{tail}", mood="warn")

@@ -62,7 +62,7 @@ def page_body(
         _run_choice(source),
         *(_section(section) for section in sections),
         about,
-        _left_out(left_out, damaged=any(view.problems for view in source.views)),
+        _left_out(left_out),
         id="main",
         tabindex="-1",
     )
@@ -202,15 +202,13 @@ def _numbers(table: Table) -> Markup:
     )
 
 
-def _left_out(parts: Sequence[LeftOut], *, damaged: bool) -> Markup | None:
+def _left_out(parts: Sequence[LeftOut]) -> Markup | None:
     if not parts:
         return None
     items = (element("li", element("strong", part.title), f" {part.why}") for part in parts)
-    unread = "Of damaged folders (see above) what could not be read is missing too."
     return element(
         "section",
         element("h2", "What is not shown, and why", id="left-out-title"),
-        element("p", unread) if damaged else None,
         element("ul", joined(items)),
         id="left-out",
         aria_labelledby="left-out-title",

@@ -12,9 +12,17 @@ from fedmgda.report.page._charts import (
     meant,
     number,
     text,
+    whole,
 )
 
-__all__ = ["attack_charts", "blocking_chart", "quarantine_chart", "seconds_chart", "story_chart"]
+__all__ = [
+    "attack_users_chart",
+    "attack_weight_chart",
+    "blocking_chart",
+    "quarantine_chart",
+    "seconds_chart",
+    "story_chart",
+]
 
 _RUN: Spec = {"field": "run", "type": "nominal", "axis": {"title": None}, "sort": None}
 
@@ -42,7 +50,7 @@ def blocking_chart(users: int) -> Chart:
             ],
             "mark": {"type": "bar", "cursor": "pointer"},
             "encoding": {
-                "x": number("rounds", "rounds", Value(label="rounds", format="d")),
+                "x": whole("rounds"),
                 "y": {"field": "user", "type": "nominal", "axis": {"title": None},
                       "sort": {"field": "rounds", "op": "sum", "order": "descending"}},
                 "color": {"field": "what", "type": "nominal", "legend": {"title": None},
@@ -56,18 +64,20 @@ def blocking_chart(users: int) -> Chart:
     )  # fmt: skip
 
 
-def story_chart(value: Value) -> Chart:
-    """Return one user's curve under every run."""
+def story_chart(value: Value, *, bands: bool) -> Chart:
+    """Return one user's curve under every run, and its range over seeds where it has one."""
     spec = curve(value)
-    points = spec["layer"][2]
+    area, line, points = spec["layer"]
     points["mark"] = {"type": "point", "filled": True, "size": 40, "opacity": 1}
     points["encoding"]["tooltip"] = [
         text("run"), text("user"), text("round", "round", "d"),
         text("value", value.label, value.format),
+        *([text("low", "lowest seed", value.format), text("high", "highest seed", value.format)]
+          if bands else []),
     ]  # fmt: skip
-    for layer in spec["layer"][1:]:
+    for layer in (line, points):
         layer["encoding"]["y"] = {**layer["encoding"]["y"], "field": "value"}
-    spec["layer"] = spec["layer"][1:]
+    spec["layer"] = [area, line, points] if bands else [line, points]
     return Chart(
         name="story-curve",
         title=f"This user's {value.label} over rounds",
@@ -80,10 +90,10 @@ def story_chart(value: Value) -> Chart:
     )
 
 
-def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
-    """Return honest and malicious users apart, and the share of λ that attackers had."""
+def attack_users_chart(value: Value) -> Chart:
+    """Return honest and malicious users apart."""
     kinds = meant(honest="plain", malicious="bad")
-    strip = Chart(
+    return Chart(
         name="attack-users",
         lanes=("run",),
         step=46,
@@ -110,7 +120,11 @@ def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
             },
         },
     )  # fmt: skip
-    share = Chart(
+
+
+def attack_weight_chart() -> Chart:
+    """Return the share of λ that attackers had."""
+    return Chart(
         name="attack-lambda",
         title="Share of λ that the attackers had",
         description="A line for each run: how much weight attackers had in the step.",
@@ -120,7 +134,6 @@ def attack_charts(value: Value, *, weights: bool) -> list[Chart]:
             Value(label="share of λ", format=".1%", axis=".0%"), scale={"zero": True}
         ),
     )
-    return [strip, share] if weights else [strip]
 
 
 def quarantine_chart() -> Chart:
@@ -137,7 +150,7 @@ def quarantine_chart() -> Chart:
             "width": "container",
             "mark": {"type": "bar"},
             "encoding": {
-                "x": number("replies", "replies", Value(label="replies", format="d")),
+                "x": whole("replies"),
                 "y": {"field": "reason", "type": "nominal", "sort": "-x",
                       "axis": {"title": None}},
                 "color": {"field": "run", "type": "nominal", "scale": RUNS,

@@ -61,8 +61,8 @@ def idle_chart() -> Chart:
             "encoding": {
                 "x": {
                     "field": "first round", "type": "quantitative",
-                    "axis": {"title": "round", "format": "d", "grid": False},
-                    "scale": {"nice": False},
+                    "axis": {"title": "round", "format": "d", "grid": False, "tickMinStep": 1},
+                    "scale": {"nice": False, "zero": False},
                 },
                 "x2": {"field": "end"},
                 "y": {"field": "lane", "type": "nominal", "axis": {"title": None}, "sort": None},

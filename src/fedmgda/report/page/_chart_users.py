@@ -93,19 +93,35 @@ def ecdf_chart(value: Value) -> Chart:
                     "groupby": ["run"],
                 }
             ],
-            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
             "encoding": {
                 "x": number("value", value.label, value, scale={"zero": False}),
                 "y": number("share", "share of users", Value(label="share", axis=".0%")),
-                "order": {"field": "value", "type": "quantitative"},
                 "color": {
                     "field": "run", "type": "nominal", "scale": RUNS, "legend": STROKES,
                 },
-                "strokeDash": {
-                    "field": "run", "type": "nominal", "scale": {"$dashes": True},
-                    "legend": STROKES,
-                },
             },
+            "layer": [
+                {
+                    "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2},
+                    "encoding": {
+                        "order": {"field": "value", "type": "quantitative"},
+                        "strokeDash": {
+                            "field": "run", "type": "nominal", "scale": {"$dashes": True},
+                            "legend": STROKES,
+                        },
+                    },
+                },
+                {
+                    "mark": {"type": "point", "size": 90, "opacity": 0, "aria": False,
+                             "cursor": "pointer"},
+                    "encoding": {
+                        "tooltip": [
+                            text("user"), text("run"), text("value", value.label, value.format),
+                            text("share", "users up to here", ".0%"),
+                        ],
+                    },
+                },
+            ],
         },
     )  # fmt: skip
 
@@ -132,7 +148,7 @@ def steering_chart(table: Table) -> Chart:
             "encoding": {
                 "x": {
                     "field": "first round", "type": "quantitative",
-                    "axis": {"title": "round", "format": "d", "grid": False},
+                    "axis": {"title": "round", "format": "d", "grid": False, "tickMinStep": 1},
                     "scale": {"nice": False, "zero": False},
                 },
                 "x2": {"field": "end"},

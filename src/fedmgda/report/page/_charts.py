@@ -24,6 +24,7 @@ __all__ = [
     "meant",
     "number",
     "text",
+    "whole",
 ]
 
 Spec: TypeAlias = dict[str, Any]
@@ -125,6 +126,12 @@ def number(field: str, title: str, value: Value | None = None, **more: Any) -> S
     return {"field": field, "type": "quantitative", "axis": axis, **more}
 
 
+def whole(field: str) -> Spec:
+    """Return the encoding of a count, whose axis has no halves."""
+    axis = {"title": field, "format": ",d", "tickMinStep": 1}
+    return {"field": field, "type": "quantitative", "axis": axis}
+
+
 def text(field: str, title: str = "", form: str | None = None) -> Spec:
     """Return a line of a tooltip."""
     line: Spec = {"field": field, "title": title or field}
@@ -159,9 +166,12 @@ def curve(
         axis = {"title": y.label, "format": y.axis}
         return {"field": field, "type": "quantitative", "axis": axis, "scale": y_scale}
 
+    rounds = [text("round", "round", "d")]
+    if x == "first round":
+        rounds = [text("first round", "from round", "d"), text("last round", "to round", "d")]
     tooltip = [
         text("run"),
-        text(x, "round", "d"),
+        *rounds,
         text("mean", y.label, y.format),
         text("low", "lowest", y.format),
         text("high", "highest", y.format),

@@ -8,16 +8,27 @@ from typing import TYPE_CHECKING, final
 
 import numpy as np
 
+from fedmgda.report.page._run_view import ROUNDS
 from fedmgda.report.page._table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fedmgda.experiments import EvaluationRow
+    from fedmgda.experiments import GroupSummary, Verdict
     from fedmgda.report.page._joined import Joined
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
-__all__ = ["GroupFacts", "facts_table", "final_evaluation", "group_facts", "measure_of"]
+__all__ = [
+    "LEARNED",
+    "SO_FAR",
+    "GroupFacts",
+    "facts_table",
+    "group_facts",
+    "measure_of",
+]
+
+LEARNED, SO_FAR = "learned", " so far"
 
 
 @final
@@ -31,7 +42,7 @@ class GroupFacts:
         rule: The rule, or the baseline.
         seeds: Their seeds.
         states: Where they stand, and how many of them.
-        outcomes: Their verdicts, and how many of each.
+        outcomes: Their verdicts, and how many of each; "... so far" of runs that are not finished.
         good: Whether every verdict lets a script go on.
         sentence: The most important thing; None where nothing is known yet.
         average: Of the users' accuracy, or loss, at the model that is kept.
@@ -49,6 +60,7 @@ class GroupFacts:
         said: How many of these there were.
         few: How many users have fewer than ten test rows.
         broken: How many of its folders are damaged.
+        unread: Of how many rounds are missing for that.
     """
 
     name: str
@@ -74,23 +86,23 @@ class GroupFacts:
     said: int | None
     few: int
     broken: int
+    unread: int
 
 
 def measure_of(source: Source) -> str:
     """Return "accuracy", or "loss" where no run has an accuracy."""
     for view in source.views:
-        final = final_evaluation(view)
-        if final is not None and final.honest.accuracy is not None:
+        scores = _final_scores(view)
+        if scores is not None and scores.accuracy is not None:
             return "accuracy"
     return "loss"
 
 
-def final_evaluation(view: RunView) -> EvaluationRow | None:
-    """Return the evaluation of the model that is kept, or the last one so far."""
-    if not view.evaluations:
-        return None
-    kept = view.summary.round_num if view.summary is not None else None
-    return next((row for row in view.evaluations if row.round_num == kept), view.evaluations[-1])
+def _final_scores(view: RunView) -> GroupSummary | None:
+    """Return what honest users have of the model that is kept, or of the last one so far."""
+    if view.summary is not None:
+        return view.summary.honest
+    return view.evaluations[-1].honest if view.evaluations else None
 
 
 def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
@@ -110,7 +122,7 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
         rule=rule_of(group.first),
         seeds=tuple(view.seed for view in views),
         states=dict(Counter(view.state for view in views)),
-        outcomes=dict(Counter(verdict.outcome for verdict in verdicts)),
+        outcomes=dict(Counter(_outcome(view, view.verdict) for view in views if view.verdict)),
         good=all(verdict.good for verdict in verdicts),
         sentence=_sentence(group, joined),
         average=_mean(average),
@@ -132,6 +144,7 @@ def group_facts(group: Group, measure: str, joined: Joined) -> GroupFacts:
         said=sum(one.participations for one in promises) if promises else None,
         few=max((verdict.few_test_examples for verdict in verdicts), default=0),
         broken=sum(bool(view.problems) for view in views),
+        unread=sum(ROUNDS in view.unread for view in views),
     )
 
 
@@ -181,17 +194,34 @@ def _sentence(group: Group, joined: Joined) -> str | None:
     concluded = joined.conclusion_of(group.name)
     if concluded is not None:
         return concluded
-    verdicts = [(view.seed, view.verdict) for view in group.views if view.verdict is not None]
-    if not verdicts:
-        return None
-    seed, verdict = min(verdicts, key=lambda pair: pair[1].good)
-    several = len({one.outcome for _, one in verdicts}) > 1
-    return f"Seed {seed}: {verdict.headline}" if several else verdict.headline
+    judged = [(view, view.verdict) for view in group.views if view.verdict is not None]
+    return _over_seeds(judged, len(group.views)) if judged else None
+
+
+def _outcome(view: RunView, verdict: Verdict) -> str:
+    return verdict.outcome if view.state == "finished" else f"{verdict.outcome}{SO_FAR}"
+
+
+def _over_seeds(judged: Sequence[tuple[RunView, Verdict]], seeds: int) -> str:
+    """Say what became of several seeds: of all alike in one sentence, else of the worst of them."""
+    view, verdict = min(judged, key=lambda pair: pair[1].good)
+    alike = {_outcome(*pair) for pair in judged} == {LEARNED}
+    losses = [one.loss for _, one in judged if one.loss is not None]
+    before = [one.initial_loss for _, one in judged if one.initial_loss is not None]
+    if len(judged) > 1 and alike and losses:
+        every = f"all {seeds}" if seeds == len(judged) else f"{len(judged)} of {seeds}"
+        range_ = f"{min(losses):.3g} to {max(losses):.3g}, {np.mean(losses):.3g} on average"
+        first = f"; {np.mean(before):.3g} before training" if before else ""
+        return f"It learned in {every} seeds: test loss {range_}{first}."
+    said = verdict.headline
+    if view.state != "finished":
+        said = f"After round {len(view.rounds)} of {view.run.spec.rounds}: {said}"
+    return f"Seed {view.seed}: {said}" if seeds > 1 else said
 
 
 def _average_and_worst(view: RunView, measure: str) -> tuple[float | None, float | None]:
-    row = final_evaluation(view)
-    values = None if row is None else getattr(row.honest, measure)
+    scores = _final_scores(view)
+    values = None if scores is None else getattr(scores, measure)
     if values is None:
         return None, None
     tail = "percentile_5" if measure == "accuracy" else "percentile_95"

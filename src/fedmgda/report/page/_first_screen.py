@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmgda._text import counted, listed
 from fedmgda.report.page._answers import protected_losses
+from fedmgda.report.page._facts import SO_FAR
 from fedmgda.report.page._html import Markup, element, joined
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ if TYPE_CHECKING:
 
     from fedmgda.report.page._answers import Answer
     from fedmgda.report.page._facts import GroupFacts
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = [
     "answer_list",
@@ -127,6 +129,8 @@ def problems(source: Source) -> Markup | None:
     told = [*source.broken, *source.notes]
     if not told:
         return None
+    if any(view.unread for view in source.views):
+        told.append("What could not be read is missing below.")
     title = "Some of this is missing or broken" if source.broken else "Please note"
     return element(
         "section",
@@ -164,7 +168,7 @@ def verdicts(facts: Sequence[GroupFacts], source: Source) -> Markup:
 def _card(one: GroupFacts, group: Group) -> Markup:
     badges = joined(
         element("span", _badge(outcome, count, len(one.seeds)),
-                class_=f"badge {_BADGES.get(outcome, 'quiet')}")
+                class_=f"badge {_BADGES.get(outcome.removesuffix(SO_FAR), 'quiet')}")
         for outcome, count in (one.outcomes or one.states).items()
     )  # fmt: skip
     more = dict.fromkeys(
@@ -188,6 +192,8 @@ def _card(one: GroupFacts, group: Group) -> Markup:
 def _without_sentence(one: GroupFacts) -> str:
     if one.broken:
         return "Cannot be judged: its folder is damaged, see above."
+    if one.average is not None:
+        return "Cannot be judged before it is finished, as its spec says by name who attacks."
     return "Nothing has been evaluated yet."
 
 

@@ -80,10 +80,19 @@ def json_script(name: str, value: Any) -> Markup:
 
 def plain_table(table: Table) -> Markup:
     """Return a table that needs no script; numbers stand right."""
-    head = joined(element("th", column, scope="col") for column in table.columns)
+    kinds = [_kind(table.column(column)) for column in table.columns]
+    head = joined(
+        element("th", column, scope="col", class_=kind)
+        for column, kind in zip(table.columns, kinds, strict=True)
+    )
     shares = [column in table.percent for column in table.columns]
     lines = (
-        joined(_cell(cell, first=place == 0, share=shares[place]) for place, cell in enumerate(row))
+        joined(
+            element("th", _shown(cell, share=share), scope="row")
+            if place == 0
+            else element("td", _shown(cell, share=share), class_=kind)
+            for place, (cell, share, kind) in enumerate(zip(row, shares, kinds, strict=True))
+        )
         for row in table.rows
     )
     return element(
@@ -101,14 +110,16 @@ def plain_table(table: Table) -> Markup:
     )
 
 
-def _cell(cell: Cell, *, first: bool, share: bool) -> Markup:
-    kind = None if isinstance(cell, str) else "number"
+def _kind(cells: list[Cell]) -> str | None:
+    """Tell a column of numbers, which stand right, from one of texts."""
+    return "number" if any(isinstance(cell, int | float) for cell in cells) else None
+
+
+def _shown(cell: Cell, *, share: bool) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        told = "–"
-    elif isinstance(cell, str):
-        told = cell
-    elif share:
-        told = f"{100 * cell:.1f} %"
-    else:
-        told = f"{cell:,}" if isinstance(cell, int) else f"{cell:.4g}"
-    return element("th", told, scope="row") if first else element("td", told, class_=kind)
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    if share:
+        return f"{100 * cell:.1f} %"
+    return f"{cell:,}" if isinstance(cell, int) else f"{cell:.3g}"

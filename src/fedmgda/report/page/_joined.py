@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fedmgda.experiments import Against, Comparison
-    from fedmgda.report.page._source import RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Source
 
 __all__ = ["Joined", "Pair", "compare_groups", "joined_table", "pairs_table"]
 
@@ -36,11 +37,13 @@ class Pair:
         ours: The one.
         theirs: The other.
         found: What `fedmgda compare` says of them.
+        users: What the page calls the clients of the comparison.
     """
 
     ours: str
     theirs: str
     found: Comparison
+    users: tuple[str, ...]
 
     @property
     def against(self) -> Against:
@@ -51,11 +54,6 @@ class Pair:
     def known_chance(self) -> bool:
         """Whether it is known what the chance of the test rows makes."""
         return not math.isnan(self.against.worse_by_chance)
-
-    @property
-    def users(self) -> int:
-        """How many users the metric is defined for."""
-        return sum(not math.isnan(gain.gain) for gain in self.against.clients)
 
     @property
     def title(self) -> str:
@@ -83,6 +81,11 @@ class Joined:
     def conclusion_of(self, name: str) -> str | None:
         """Return the most telling sentence about a group, if it was compared."""
         return next((pair.found.conclusion for pair in self.pairs if pair.ours == name), None)
+
+    @property
+    def apart(self) -> bool:
+        """Whether counts are means over seeds, each of which has users of its own."""
+        return any(pair.against.apart for pair in self.pairs)
 
     @property
     def metric(self) -> str | None:
@@ -149,13 +152,12 @@ def joined_table(joined: Joined) -> Table:
         ),
         rows=tuple(
             (
-                pair.title, gain.client if not gain.client.isdecimal() else f"client {gain.client}",
-                gain.rows, theirs, ours, gain.gain, gain.low, gain.high, gain.p_worse,
-                gain.p_better, _call(gain.gain, gain.beyond_chance),
+                pair.title, user, gain.rows, theirs, ours, gain.gain, gain.low, gain.high,
+                gain.p_worse, gain.p_better, _call(gain.gain, gain.beyond_chance),
             )
             for pair in joined.pairs
-            for gain, ours, theirs in zip(
-                pair.against.clients, pair.found.runs[0].clients, pair.found.runs[1].clients,
+            for user, gain, ours, theirs in zip(
+                pair.users, pair.against.clients, *(run.clients for run in pair.found.runs),
                 strict=True,
             )
             if not math.isnan(gain.gain)
@@ -166,16 +168,17 @@ def joined_table(joined: Joined) -> Table:
 
 def pairs_table(joined: Joined) -> Table:
     """Return how many users gain and lose in every pair, and what chance alone would make."""
+    each = " of a seed" if joined.apart else ""
     return Table(
         name="pairs",
-        title="How many users are better and worse off, and how many chance alone would make",
+        title=f"How many users{each} are better and worse off, and how many by chance alone",
         columns=(
             "pair", "seeds", "users", "better beyond chance", "worse beyond chance",
             "worse by chance", "by chance at most (95 %)", "higher", "lower",
         ),
         rows=tuple(
             (
-                pair.title, len(one.seeds), pair.users, one.better, one.worse,
+                pair.title, len(one.seeds), one.known, one.better, one.worse,
                 one.worse_by_chance, one.worse_by_chance_95, one.gaining, one.losing,
             )
             for pair in joined.pairs
@@ -235,4 +238,11 @@ def _pair(ours: Group, theirs: Group | None, metric: str | None, draws: int) -> 
     runs = [view.run for group in (ours, theirs) if group is not None for view in group.views]
     other = _CONSTANT if theirs is None else distinct_names(runs)[-1]
     found = compare_runs([run.path for run in runs], metric=metric, against=other, draws=draws)
-    return Pair(ours=ours.name, theirs=theirs.name if theirs else "a constant", found=found)
+    # A comparison has the clients once, or those of the first seed, then those of the next.
+    views = ours.views if found.against[0].apart else ours.views[:1]
+    return Pair(
+        ours=ours.name,
+        theirs=theirs.name if theirs else "a constant",
+        found=found,
+        users=tuple(view.user_name(i) for view in views for i in range(len(view.clients))),
+    )

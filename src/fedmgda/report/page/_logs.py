@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fedmgda.report.page._facts import final_evaluation
 from fedmgda.report.page._table import Table, bin_edges, binned
+from fedmgda.report.page._users import kind_of, value_of
 
 if TYPE_CHECKING:
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = ["attack_tables", "quarantine_tables", "seconds_table"]
 
@@ -31,6 +32,8 @@ def attack_tables(source: Source, measure: str) -> tuple[Table, Table] | None:
     for group in attacked:
         users += [line for view in group.views for line in _of_run(group, view, measure)]
         weights += _weights(group)
+    if not users and not weights:
+        return None
     return (
         Table(
             name="attack",
@@ -48,18 +51,12 @@ def attack_tables(source: Source, measure: str) -> tuple[Table, Table] | None:
 
 
 def _of_run(group: Group, view: RunView, measure: str) -> list[Any]:
-    row = final_evaluation(view)
-    if row is None:
-        return []
-    values = row.accuracies if measure == "accuracy" else row.losses
+    found = ((line.client_id, value_of(line, measure)[0]) for line in view.lines)
     return [
-        (
-            group.name, view.seed, view.client_name(client),
-            "malicious" if client in view.malicious else "honest", value,
-        )
-        for client, value in zip(row.client_ids, values.tolist(), strict=True)
+        (group.name, view.seed, view.user_name(client), kind_of(view, client), value)
+        for client, value in sorted(found)
         if math.isfinite(value)
-    ]  # fmt: skip
+    ]
 
 
 def _weights(group: Group) -> list[Any]:
@@ -83,7 +80,7 @@ def quarantine_tables(source: Source) -> tuple[Table, Table] | None:
     A reason counts without its numbers: "3 NaN in the update" and "5 NaN in the update" are one.
     """
     rows = [
-        (group.name, view.seed, row.round_num, view.client_name(one.client_id), one.reason)
+        (group.name, view.seed, row.round_num, view.user_name(one.client_id), one.reason)
         for group in source.groups
         for view in group.views
         for row in view.rounds

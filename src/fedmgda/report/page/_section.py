@@ -78,7 +78,14 @@ class Section:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
-    """A section that has no data, and why."""
+    """A section that has no data.
+
+    Attributes:
+        title: The question.
+        why: Why there is no answer.
+        sure: Whether that is so whatever could not be read.
+    """
 
     title: str
     why: str
+    sure: bool = False

@@ -24,6 +24,7 @@ from fedmgda.report.page._over_rounds import (
     improved_table,
     pareto_table,
 )
+from fedmgda.report.page._run_view import ROUNDS
 from fedmgda.report.page._section import LeftOut, Section
 
 if TYPE_CHECKING:
@@ -90,7 +91,8 @@ def improved_section(context: Context) -> Section | LeftOut:
             "somebody: ⟨gᵢ, d⟩ < 0 for a participant, to first order."
         )
     else:
-        lead.append("No round was held, stalled, failed or went against a participant.")
+        read = " that could be read" if context.source.unread(ROUNDS) else ""
+        lead.append(f"No round{read} was held, stalled, failed or went against a participant.")
     return Section(
         name="improved",
         short="Sacrificed",
@@ -133,8 +135,9 @@ def pareto_section(context: Context) -> Section | LeftOut:
     title = "Is there anything left to gain for all?"
     table = pareto_table(context.source)
     if table is None:
+        wanted = any(view.run.spec.evaluation.pareto for view in context.source.views)
         why = "the Pareto residual was not measured (evaluation.pareto = true measures it)."
-        return LeftOut(title=title, why=why)
+        return LeftOut(title=title, why=why, sure=not wanted)
     lead = (
         "The shortest mixture of all users' full gradients. At 0 no direction serves everybody.",
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from fedmgda._text import counted
 from fedmgda.report.page._chart_gains import dumbbells, gain_chart
 from fedmgda.report.page._chart_logs import (
-    attack_charts,
+    attack_users_chart,
+    attack_weight_chart,
     blocking_chart,
     story_chart,
 )
@@ -18,9 +19,10 @@ from fedmgda.report.page._chart_users import (
 )
 from fedmgda.report.page._joined import joined_table, pairs_table
 from fedmgda.report.page._logs import attack_tables
+from fedmgda.report.page._run_view import CLIENTS, ROUNDS
 from fedmgda.report.page._section import LeftOut, Section
 from fedmgda.report.page._steering import blocking_table, steering_table
-from fedmgda.report.page._story import story_tables
+from fedmgda.report.page._story import story_tables, untold
 from fedmgda.report.page._users import users_table
 
 if TYPE_CHECKING:
@@ -44,6 +46,10 @@ def users_section(context: Context) -> Section | LeftOut:
     ]
     if any(cell > 1 for cell in table.column("seeds") if isinstance(cell, int)):
         lead.append("With several seeds a dot is the mean over them.")
+    if context.source.apart:
+        lead.append(
+            "Each seed deals the rows anew, to users of its own: a dot is one user of one seed."
+        )
     return Section(
         name="users",
         short="Users",
@@ -69,6 +75,11 @@ def gains_section(context: Context) -> Section | LeftOut:
         )
     else:
         lead.append("No test rows were kept: what is owed to their chance is not known.")
+    if joined.apart:
+        lead.append(
+            "Each seed deals the rows anew, to users of its own: counts are means over seeds, and "
+            "no user's values are."
+        )
     if joined.left_out:
         lead.append(f"{counted(joined.left_out, 'more pair')} left out: fedmgda compare has them.")
     lead += joined.why_not
@@ -92,15 +103,16 @@ def steering_section(context: Context) -> Section | LeftOut:
     lead = [
         (
             "λ is the weight of a participant's update in the common direction: 1/m each is plain "
-            "averaging. Where a client has no mark it did not take part. Of several seeds the "
-            "first is shown."
+            "averaging. Where a client has no mark it did not take part. A step goes against a "
+            "client if ⟨gᵢ, d⟩ < 0, to first order. Of several seeds the first is shown."
         ),
     ]
     charts = [steering_chart(steering)]
     if blocking is not None:
         charts.append(blocking_chart(len(blocking.rows)))
     else:
-        lead.append("No round went against a client, and none opposed a step.")
+        read = " that could be read" if context.source.unread(ROUNDS, CLIENTS) else ""
+        lead.append(f"No round{read} went against a client, and none opposed a step.")
     return Section(
         name="steering",
         short="Steering",
@@ -117,14 +129,18 @@ def story_section(context: Context) -> Section | LeftOut:
     tables = story_tables(context.source, context.measure)
     if tables is None:
         return LeftOut(title=title, why="no user has been evaluated yet.")
-    lead = ("Write the name of a user, or click a dot above. Of several seeds the first is shown.",)
+    bands = "low" in tables[0].columns
+    over = "A band goes from the lowest to the highest seed." if bands else None
+    if context.source.apart:
+        over = "Each seed deals the rows anew, to users of its own: one is chosen with its seed."
+    lead = ("Write the name of a user, or click a dot above.", over, untold(context.source))
     return Section(
         name="story",
         short="One user",
         title=title,
-        lead=lead,
+        lead=tuple(sentence for sentence in lead if sentence),
         tables=tables,
-        charts=(story_chart(context.value),),
+        charts=(story_chart(context.value, bands=bands),),
         search=True,
     )
 
@@ -134,7 +150,10 @@ def attack_section(context: Context) -> Section | LeftOut:
     title = "What did the attackers reach?"
     tables = attack_tables(context.source, context.measure)
     if tables is None:
-        return LeftOut(title=title, why="no run was attacked.")
+        attacked = any(view.attacked for view in context.source.views)
+        early = "who attacks is known by name, and names when a run is finished."
+        why = early if attacked else "no run was attacked."
+        return LeftOut(title=title, why=why, sure=not attacked)
     users, weights = tables
     lead = ("Honest and malicious users apart; averages elsewhere on the page are of honest ones.",)
     return Section(
@@ -142,6 +161,9 @@ def attack_section(context: Context) -> Section | LeftOut:
         short="Attack",
         title=title,
         lead=lead,
-        tables=(users, *([weights] if weights.rows else [])),
-        charts=tuple(attack_charts(context.value, weights=bool(weights.rows))),
+        tables=tuple(table for table in tables if table.rows),
+        charts=(
+            *([attack_users_chart(context.value)] if users.rows else []),
+            *([attack_weight_chart()] if weights.rows else []),
+        ),
     )

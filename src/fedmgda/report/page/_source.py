@@ -1,4 +1,4 @@
-"""What a page is made from: run folders, each part read apart, so that one that is broken is told.
+"""What a page is made from: run folders, grouped by what they are called.
 
 Nothing else of the page opens a folder.
 """
@@ -6,90 +6,29 @@ Nothing else of the page opens a folder.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar, final
+from typing import TYPE_CHECKING, final
 
 from fedmgda._errors import DataError, FedmgdaError
 from fedmgda._files import is_there
 from fedmgda.experiments import (
+    are_same_users,
     comparison_order,
     distinct_names,
     holds_run,
-    known_ids,
     open_run,
     run_folders,
-    with_client_ids,
     without_twins,
-    worst_clients,
 )
+from fedmgda.report.page._run_view import read_view
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from fedmgda.experiments import (
-        ClientLine,
-        ClientResult,
-        EvaluationRow,
-        RoundRow,
-        Run,
-        RunState,
-        Summary,
-        TimingRow,
-        Verdict,
-    )
+    from fedmgda.experiments import Run
+    from fedmgda.report.page._run_view import RunView
 
-__all__ = ["Group", "RunView", "Source", "read_source"]
-
-T = TypeVar("T")
-
-
-@final
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RunView:
-    """One run, as far as it can be read.
-
-    Attributes:
-        run: The run itself.
-        label: What it is called, whatever its seed.
-        state: Where it stands.
-        rounds: Its rounds; none where they cannot be read.
-        evaluations: Likewise.
-        clients: Likewise.
-        timings: Likewise.
-        summary: What it is remembered by; None while it is not finished, or cannot be read.
-        verdict: What became of it; None before the first evaluation, or if it cannot be read.
-        lines: Every client with how sure its scores are.
-        malicious: The clients that attack.
-        problems: A sentence for everything that is broken.
-    """
-
-    run: Run
-    label: str
-    state: RunState
-    rounds: tuple[RoundRow, ...] = ()
-    evaluations: tuple[EvaluationRow, ...] = ()
-    clients: tuple[ClientResult, ...] = ()
-    timings: tuple[TimingRow, ...] = ()
-    summary: Summary | None = None
-    verdict: Verdict | None = None
-    lines: tuple[ClientLine, ...] = ()
-    malicious: tuple[int, ...] = ()
-    problems: tuple[str, ...] = ()
-
-    @property
-    def seed(self) -> int:
-        """The seed of the run."""
-        return self.run.spec.seed
-
-    @property
-    def baseline(self) -> bool:
-        """Whether it is what federations are held against, and none itself."""
-        return self.run.spec.baseline is not None
-
-    def client_name(self, client_id: int) -> str:
-        """Return what a client is called."""
-        found = self.clients[client_id].name if client_id < len(self.clients) else None
-        return found or f"client {client_id}"
+__all__ = ["Group", "Source", "read_source"]
 
 
 @final
@@ -132,9 +71,22 @@ class Source:
         return [view for group in self.groups for view in group.views]
 
     @property
+    def apart(self) -> bool:
+        """Whether two seeds have other users."""
+        return any(view.apart for view in self.views)
+
+    @property
     def federated(self) -> list[Group]:
         """The groups that are no baselines."""
         return [group for group in self.groups if not group.first.baseline]
+
+    def unread(self, *parts: str) -> list[str]:
+        """Return the runs of which some of these parts could not be read."""
+        return [
+            view.label + (f" (seed {view.seed})" if len(self.views) > 1 else "")
+            for view in self.views
+            if view.unread & set(parts)
+        ]
 
     @property
     def going_on(self) -> list[RunView]:
@@ -163,10 +115,11 @@ def read_source(paths: Sequence[Path]) -> Source:
     if not runs:
         raise errors[0] if errors else DataError("There is no run to report; name a run folder.")
     runs, notes = without_twins(runs)
+    views = [read_view(name, run) for name, run in zip(distinct_names(runs), runs, strict=True)]
+    views = _told_apart(views)
     groups: dict[str, list[RunView]] = {}
-    for name, run in zip(distinct_names(runs), runs, strict=True):
-        groups.setdefault(name, []).append(_view(name, run))
-    views = [view for group in groups.values() for view in group]
+    for view in views:
+        groups.setdefault(view.label, []).append(view)
     problems = dict.fromkeys([*broken, *(said for view in views for said in view.problems)])
     ordered = sorted(groups.items(), key=lambda item: item[1][0].baseline)
     return Source(
@@ -176,47 +129,17 @@ def read_source(paths: Sequence[Path]) -> Source:
     )
 
 
+def _told_apart(views: Sequence[RunView]) -> list[RunView]:
+    """Name users by their seed where two seeds of the same data have other ones."""
+    users: dict[str, list[tuple[str, ...] | None]] = {}
+    for view in views:
+        if view.clients:
+            users.setdefault(repr(view.run.spec.data), []).append(view.users)
+    apart = not all(are_same_users(known) for known in users.values())
+    return [replace(view, apart=apart) for view in views]
+
+
 def _runs_in(path: Path) -> list[Path]:
     if holds_run(path):
         return [path]
     return (run_folders(path) if is_there(path) else []) or [path]
-
-
-def _view(label: str, run: Run) -> RunView:
-    """Read every part of a run; what cannot be read becomes a sentence."""
-    problems = list[str]()
-
-    def part(read: Callable[[], T], otherwise: T) -> T:
-        try:
-            return read()
-        except FedmgdaError as error:
-            problems.append(f"{error} (fedmgda verify {run.path} tells more.)")
-            return otherwise
-
-    view = RunView(run=run, label=label, state=run.state)
-    if not run.begun:
-        return view
-    evaluations: tuple[EvaluationRow, ...] = part(lambda: run.evaluations, ())
-    clients: tuple[ClientResult, ...] = part(lambda: run.clients, ()) if evaluations else ()
-    summary = part(lambda: run.summary, None) if run.finished else None
-    return replace(
-        view,
-        rounds=part(lambda: run.rounds, ()),
-        evaluations=evaluations,
-        clients=clients,
-        timings=part(lambda: run.timings, ()),
-        summary=summary,
-        verdict=part(lambda: run.verdict, None) if evaluations else None,
-        lines=part(lambda: tuple(worst_clients(run, len(clients))), ()) if clients else (),
-        malicious=part(lambda: _malicious(run, clients), ()),
-        problems=tuple(dict.fromkeys(problems)),
-    )
-
-
-def _malicious(run: Run, clients: Sequence[ClientResult]) -> tuple[int, ...]:
-    spec = run.spec
-    if spec.attack.name in {None, "none"} or spec.baseline is not None:
-        return ()
-    names = [client.name or str(client.client_id) for client in clients]
-    count = len(run.sizes["train"])
-    return known_ids(with_client_ids(spec, names or None, count).attack.clients)

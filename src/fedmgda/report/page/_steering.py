@@ -9,7 +9,8 @@ import numpy as np
 from fedmgda.report.page._table import Table, bin_edges
 
 if TYPE_CHECKING:
-    from fedmgda.report.page._source import Group, RunView, Source
+    from fedmgda.report.page._run_view import RunView
+    from fedmgda.report.page._source import Group, Source
 
 __all__ = ["blocking_table", "steering_table"]
 
@@ -57,7 +58,7 @@ def _steering(group: Group) -> list[Any]:
     kept = set(sorted(total, key=lambda client: -total[client])[:_MOST_CLIENTS])
     return [
         (
-            group.name, view.client_name(client), *edges[place], sums[client, place] / count,
+            group.name, view.user_name(client), *edges[place], sums[client, place] / count,
             count,
         )
         for (client, place), count in sorted(counts.items())
@@ -66,7 +67,7 @@ def _steering(group: Group) -> list[Any]:
 
 
 _KINDS = {
-    "rounds_sacrificed": "the step went against it, to first order",
+    "rounds_sacrificed": "the step went against it",
     "rounds_opposed": "it opposed a length that was tried",
     "rounds_overridden": "its loss rose, as allowed",
     "rounds_stalled": "the updates cancelled",
@@ -97,7 +98,7 @@ def _blocking(view: RunView, name: str) -> list[Any]:
             continue  # the direction was only proposed: what counts is the step that was made
         counts = np.array([getattr(client, key) or 0 for client in view.clients])
         found += [
-            (name, view.client_name(int(i)), what, int(counts[i]), view.clients[i].rounds)
+            (name, view.user_name(int(i)), what, int(counts[i]), view.clients[i].rounds)
             for i in np.flatnonzero(counts)
         ]
     return found

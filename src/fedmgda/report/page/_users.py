@@ -11,11 +11,14 @@ from fedmgda.metrics import METRICS
 from fedmgda.report.page._table import Table
 
 if TYPE_CHECKING:
-    from fedmgda.experiments import ClientLine, RunScore
+    from collections.abc import Sequence
+
+    from fedmgda.experiments import ClientLine
     from fedmgda.report.page._joined import Joined
+    from fedmgda.report.page._run_view import RunView
     from fedmgda.report.page._source import Group, Source
 
-__all__ = ["USERS", "users_table", "value_of"]
+__all__ = ["USERS", "kind_of", "mean_of", "of_users", "users_table", "value_of"]
 
 USERS = ("run", "user", "value", "low", "high", "test rows", "kind", "seeds")
 
@@ -28,8 +31,7 @@ def users_table(source: Source, measure: str, joined: Joined) -> Table | None:
     """
     rows = list[Any]()
     for group in source.groups:
-        scored = _score_of(group.name, joined)
-        rows += _scored(group, scored, joined) if scored else _recorded(group, measure)
+        rows += _scored(group, joined) or _recorded(group, measure)
     label = METRICS[joined.metric].label if joined.metric else f"test {measure}"
     if not rows:
         return None
@@ -43,44 +45,54 @@ def users_table(source: Source, measure: str, joined: Joined) -> Table | None:
     )
 
 
-def _score_of(name: str, joined: Joined) -> RunScore | None:
-    for pair in joined.pairs:
-        if name == pair.ours:
-            return pair.found.runs[0]
-        if name == pair.theirs:
-            return pair.found.runs[1]
-    return None
-
-
-def _scored(group: Group, score: RunScore, joined: Joined) -> list[Any]:
-    view = group.first
-    rows = next(pair.found.rows for pair in joined.pairs if group.name in {pair.ours, pair.theirs})
+def _scored(group: Group, joined: Joined) -> list[Any]:
+    """Return what the first comparison with these runs says; nothing where there is none."""
+    found = (
+        (pair, pair.found.runs[place])
+        for pair in joined.pairs
+        for place, name in enumerate((pair.ours, pair.theirs))
+        if name == group.name
+    )
+    pair, score = next(found, (None, None))
+    if pair is None or score is None:
+        return []
+    seeds = 1 if pair.against.apart else len(score.seeds)
+    lines = zip(pair.users, score.clients, score.low, score.high, pair.found.rows, strict=True)
     return [
-        (
-            group.name, view.client_name(client), score.clients[client], score.low[client],
-            score.high[client], rows[client], _kind(client, view.malicious), len(score.seeds),
-        )
-        for client in range(len(score.clients))
-        if not math.isnan(score.clients[client])
-    ]  # fmt: skip
+        (group.name, user, value, low, high, rows, "honest", seeds)  # attackers are left out
+        for user, value, low, high, rows in lines
+        if not math.isnan(value)
+    ]
+
+
+def of_users(group: Group) -> dict[str, list[tuple[RunView, ClientLine]]]:
+    """Return the runs of every user, by its name, with what is recorded of it there.
+
+    One name is one user, see `RunView.user_name`.
+    """
+    found: dict[str, list[tuple[RunView, ClientLine]]] = {}
+    for view in group.views:
+        for line in sorted(view.lines, key=lambda one: one.client_id):
+            found.setdefault(view.user_name(line.client_id), []).append((view, line))
+    return found
+
+
+def mean_of(lines: Sequence[ClientLine], measure: str) -> tuple[float, float, float]:
+    """Return value and interval of one user, the mean over its runs."""
+    value, low, high = np.mean([value_of(line, measure) for line in lines], axis=0).tolist()
+    return value, low, high
 
 
 def _recorded(group: Group, measure: str) -> list[Any]:
-    lines: dict[int, list[ClientLine]] = {}
-    for view in group.views:
-        for line in view.lines:
-            lines.setdefault(line.client_id, []).append(line)
     found: list[Any] = []
-    for client, mine in sorted(lines.items()):
-        value, low, high = np.mean([value_of(line, measure) for line in mine], axis=0).tolist()
+    for user, mine in of_users(group).items():
+        view, first = mine[0]
+        lines = [line for _, line in mine]
+        value, low, high = mean_of(lines, measure)
         if math.isfinite(value):
-            found.append(
-                (
-                    group.name, group.first.client_name(client), value, low, high,
-                    sum(line.test_examples for line in mine),
-                    _kind(client, group.first.malicious), len(mine),
-                )
-            )  # fmt: skip
+            rows = sum(line.test_examples for line in lines)
+            kind = kind_of(view, first.client_id)
+            found.append((group.name, user, value, low, high, rows, kind, len(lines)))
     return found
 
 
@@ -92,5 +104,6 @@ def value_of(line: ClientLine, measure: str) -> tuple[float, float, float]:
     return line.loss, line.loss - 2 * line.error, line.loss + 2 * line.error
 
 
-def _kind(client: int, malicious: tuple[int, ...]) -> str:
-    return "malicious" if client in malicious else "honest"
+def kind_of(view: RunView, client_id: int) -> str:
+    """Tell the honest from the others."""
+    return "malicious" if client_id in view.malicious else "honest"

@@ -70,10 +70,12 @@
     const table = document.createElement("table");
     table.createCaption().textContent = caption;
     const head = table.createTHead().insertRow();
+    const numeric = new Set(columns.filter((column) => rows.some((row) => typeof row[column] === "number")));
     for (const column of columns) {
       const cell = document.createElement("th");
       cell.scope = "col";
       cell.textContent = column;
+      if (numeric.has(column)) cell.className = "number";
       head.append(cell);
     }
     const body = table.createTBody();
@@ -82,7 +84,7 @@
       for (const column of columns) {
         const cell = line.insertCell();
         cell.textContent = shown(row[column], shares.includes(column));
-        if (typeof row[column] === "number") cell.className = "number";
+        if (numeric.has(column)) cell.className = "number";
       }
     }
     return table;
@@ -126,6 +128,9 @@
         return { domain: kinds, range: kinds.map((kind) => MEANT[theme()][value.$meant[kind]]) };
       }
       const copy = Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner)]));
+      if (copy.type === "nominal" && copy.legend) {
+        copy.legend = { ...copy.legend, labelExpr: "legendNames[datum.label]" };
+      }
       if (copy.$ink) {
         delete copy.$ink;
         copy.color = getComputedStyle(root).getPropertyValue("--ink").trim();
@@ -145,17 +150,50 @@
       && (!chart.runs || !("run" in row) || runs.has(row.run)));
   }
 
-  // Vega breaks a legend where it is told to, not where the place ends.
+  /* Names that have room: whole, or without the parts that all share (a sweep puts "_" between
+     parts), or cut in the middle, as what tells them apart may be at either end. */
   const ruler = document.createElement("canvas").getContext("2d");
-  function legendColumns(chart, rows, width) {
-    const field = JSON.stringify(chart.spec).match(/"color":\{"field":"([^"]+)"/)?.[1];
+  function widthOf(text) {
     ruler.font = `12px ${getComputedStyle(document.body).fontFamily}`;
-    const labels = [...new Set(rows.map((row) => String(row[field])))];
-    const widest = Math.max(...labels.map((label) => ruler.measureText(label).width));
+    return ruler.measureText(text).width;
+  }
+  function cutTo(text, limit) {
+    const cut = (most) => `${text.slice(0, Math.ceil(most / 2))}…${text.slice(-Math.floor(most / 2))}`;
+    let most = text.length - 1;
+    while (most > 4 && widthOf(cut(most)) > limit) most -= 1;
+    return cut(most);
+  }
+  function shortNames(names, limit) {
+    const parts = names.map((name) => name.split("_"));
+    const shared = parts.length > 1 ? parts[0].filter((part) => parts.every((one) => one.includes(part))) : [];
+    return new Map(names.map((name, place) => {
+      if (widthOf(name) <= limit) return [name, name];
+      const own = parts[place].filter((part) => !shared.includes(part)).join("_") || name;
+      return [name, widthOf(own) <= limit ? own : cutTo(own, limit)];
+    }));
+  }
+
+  // Of lanes with two names, a run and what happened, a narrow window has one below the other.
+  const isTwofold = (chart, narrow) => narrow && chart.lanes.length === 2;
+  function laneNames(chart, rows, narrow) {
+    const limit = narrow ? 134 : 260;
+    const of = (lane) => [...new Set(rows.map((row) => String(row[lane] ?? "")))];
+    const [first, second] = chart.lanes.map((lane) => shortNames(of(lane), limit));
+    if (!second) return first ?? new Map();
+    const twofold = isTwofold(chart, narrow);
+    return new Map([...first].flatMap(([one, short]) => [...second].map(([other, kind]) =>
+      [`${one}: ${other}`, twofold ? [short, kind] : `${short}: ${kind}`])));
+  }
+  const legendField = (chart) => JSON.stringify(chart.spec).match(/"color":\{"field":"([^"]+)"/)?.[1];
+
+  // Vega breaks a legend where it is told to, not where the place ends.
+  function legendColumns(names, width) {
+    const widest = Math.max(0, ...[...names.values()].map(widthOf));
     return Math.max(1, Math.min(4, Math.floor((width - 90) / (widest + 40))));
   }
 
-  function config(narrow, columns) {
+  function config(chart, width, columns) {
+    const narrow = width < 480;
     const style = getComputedStyle(root);
     const color = (name) => style.getPropertyValue(name).trim();
     const font = getComputedStyle(document.body).fontFamily;
@@ -166,16 +204,15 @@
         labelColor: color("--soft"), titleColor: color("--soft"), domainColor: color("--line"),
         tickColor: color("--line"), gridColor: color("--line"), gridOpacity: 0.6,
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
-        labelLimit: narrow ? 116 : 260, labelOverlap: true,
+        labelLimit: narrow ? 150 : 280, labelOverlap: true,
       },
       axisX: { tickCount: narrow ? 4 : 8 },
       axisY: { tickCount: 6 },
-      // What tells names apart comes last in them.
-      axisYDiscrete: narrow
-        ? { labelExpr: "length(datum.label) > 16 ? '…' + slice(datum.label, -15) : datum.label" } : {},
+      axisYDiscrete: chart.lanes.length
+        ? { labelExpr: "laneNames[datum.label]", labelOffset: isTwofold(chart, narrow) ? -7 : 0 } : {},
       legend: {
         orient: "top", direction: narrow ? "vertical" : "horizontal", labelColor: color("--ink"),
-        titleColor: color("--soft"), labelFontSize: 12, labelLimit: narrow ? 260 : 320,
+        titleColor: color("--soft"), labelFontSize: 12, labelLimit: Math.max(120, width - 90),
         columns, symbolStrokeWidth: 2, gradientLength: narrow ? 160 : 200,
       },
       rule: { color: color("--soft") },
@@ -189,23 +226,32 @@
     views.get(chart.name)?.finalize();
     views.delete(chart.name);
     if (!rows.length) {
+      place.classList.remove("vega-embed");
+      delete place.dataset.drawn;
       place.textContent = "Nothing to draw for this choice.";
       return;
     }
     const narrow = place.clientWidth < 480;
+    const field = legendField(chart);
+    const inLegend = shortNames([...new Set(rows.map((row) => String(row[field])))], place.clientWidth - 100);
     const spec = {
       ...filled(chart.spec, rows),
       data: { values: rows },
       description: chart.description,
+      params: [
+        { name: "legendNames", value: Object.fromEntries(inLegend) },
+        { name: "laneNames", value: Object.fromEntries(laneNames(chart, rows, narrow)) },
+      ],
     };
     if (chart.step) {
-      const lanes = new Set(rows.map((row) => chart.lanes.map((lane) => row[lane]).join("\u0000")));
-      spec.height = chart.step * Math.min(lanes.size, chart.most ?? Infinity);
+      const lanes = new Set(rows.map((row) => chart.lanes.map((lane) => row[lane]).join(": ")));
+      const step = isTwofold(chart, narrow) ? Math.max(chart.step, 36) : chart.step;
+      spec.height = step * Math.min(lanes.size, chart.most ?? Infinity);
     }
     const result = await vegaEmbed(place, spec, {
       mode: "vega-lite", renderer: chart.canvas ? "canvas" : "svg", actions: false, ast: true,
       defaultStyle: false, tooltip: { theme: theme() },
-      config: config(narrow, legendColumns(chart, rows, place.clientWidth)),
+      config: config(chart, place.clientWidth, legendColumns(inLegend, place.clientWidth)),
     });
     views.set(chart.name, result);
     if (chart.canvas) {
@@ -255,8 +301,10 @@
     facts.replaceChildren();
     if (!user) {
       const sentence = document.createElement("p");
-      sentence.textContent = `There is no user called "${name}" here.`;
+      sentence.textContent = name.trim() ? `There is no user called "${name}" here.` : "Choose a user.";
       facts.append(sentence);
+      chosen.set("story-curve", null);
+      drawAll(["story-curve"]);
       return;
     }
     if (jump) {
@@ -267,13 +315,15 @@
     const rows = rowsOf("story-end").filter((row) => row.user === user);
     const columns = data.tables["story-end"].columns.filter((column) =>
       column !== "user" && rows.some((row) => row[column] !== null
-        && (column !== "kind" || row.kind !== "honest")));
-    facts.append(tableOf(columns, rows, `${user} at the end of every run, with its 95 % interval (low, high)`,
+        && (column !== "kind" || row.kind !== "honest") && (column !== "seeds" || row.seeds > 1)));
+    const over = rows.some((row) => row.seeds > 1) ? "; the mean over seeds, counts their sum" : "";
+    facts.append(tableOf(columns, rows,
+      `${user} at the end of every run: its test ${data.measure} with a 95 % interval (low, high)${over}`,
       data.tables["story-end"].percent));
     const gains = "gains" in data.tables ? rowsOf("gains").filter((row) => row.user === user) : [];
     if (gains.length) {
       facts.append(tableOf(["pair", "theirs", "ours", "gain", "gain low", "gain high", "call"], gains,
-        `${user}: what it gains, the mean over seeds`, data.tables.gains.percent));
+        `${user}: what it gains`, data.tables.gains.percent));
     }
     chosen.set("story-curve", user);
     drawAll(["story-curve"]);

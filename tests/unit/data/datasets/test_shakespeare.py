@@ -93,6 +93,21 @@ def test_the_total_comes_near_what_is_wanted(texts):
         assert abs(len(data.targets) - wanted) < 0.05 * wanted
 
 
+@pytest.mark.parametrize("split", ["temporal", "random"])
+def test_a_thinned_role_keeps_so_many_windows_of_each_part_in_their_order(texts, split):
+    whole = load_shakespeare(texts, seed=3, num_roles=74, split=split)
+    thin = load_shakespeare(texts, seed=3, num_roles=74, split=split, max_windows=200)
+    assert thin.client_names == whole.client_names
+    for part in ("train", "test"):
+        for kept, all_rows in zip(getattr(thin, part), getattr(whole, part), strict=True):
+            assert len(kept) == min(200, len(all_rows))
+            assert set(kept) <= set(all_rows)
+            assert (np.diff(kept) > 0).all() or np.array_equal(kept, all_rows)
+    assert any(len(rows) < 200 for rows in thin.test), "some are left as they are"
+    other = load_shakespeare(texts, seed=4, num_roles=74, split=split, max_windows=200)
+    assert not np.array_equal(other.train[0], thin.train[0]), "the seed draws them"
+
+
 def test_what_cannot_be_chosen_is_refused(texts):
     with pytest.raises(DataError, match="There are 74 roles that say enough, got num_roles = 75"):
         load_shakespeare(texts, seed=0, num_roles=75)

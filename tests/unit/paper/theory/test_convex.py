@@ -23,12 +23,6 @@ def test_the_sum_in_the_proof_is_tight_at_its_first_term():
     assert check.measured == 1.0
 
 
-def test_the_nearest_pareto_point_need_not_dominate():
-    (check,) = _convex.nearest_pareto_point()
-    assert not check.holds
-    assert check.measured > 1.0
-
-
 def test_only_a_whole_step_lands_on_the_projection():
     assert verdicts(_convex.lands_on_the_projection(1)) == [True]
     assert verdicts(_convex.lands_on_the_projection(1, step=0.9)) == [False]

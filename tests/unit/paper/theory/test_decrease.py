@@ -17,3 +17,8 @@ def test_between_one_and_two_over_l_less_is_promised():
 def test_on_normalised_updates_the_promise_counts_the_curvature():
     assert verdicts(_decrease.normalised_step(1)) == [True]
     assert verdicts(_decrease.normalised_step(1, smoothness=-1.0)) == [False]
+
+
+def test_normalised_steps_converge_where_gradients_stay_longer_than_the_step_lets_them():
+    assert [check.holds for check in _decrease.normalised_convergence()] == [True, True]
+    assert [check.holds for check in _decrease.normalised_convergence(step=3.0)] == [False, False]

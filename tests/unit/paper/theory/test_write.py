@@ -26,7 +26,7 @@ def test_the_table_has_a_row_per_check_and_counts_them(tmp_path):
     table, *_ = write_theory(checks(), tmp_path / "results")
     lines = table.read_text(encoding="utf-8").splitlines()
     assert lines[0] == "2 of 2 claims hold, misprints corrected."
-    assert lines[1].startswith("0 of 1 claims hold as printed")
+    assert lines[1].startswith("0 of 1 statements that are doubted hold")
     assert lines[5] == "| 1 | It falls. | Theorem 2, SPEC P9 | a line | 1 | <= | 2 | yes |"
     assert lines[7].endswith("| **no** |")
     assert len({line.count("|") for line in lines[3:]}) == 1

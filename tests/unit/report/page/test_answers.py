@@ -1,14 +1,21 @@
 """What stands first says what the judges said, in numbers that the folders hold."""
 
+from statistics import fmean
+
 import pytest
 
-from fedmgda.experiments import compare_runs, open_run
+from fedmgda.experiments import compare_runs, of_clients, open_run
 from fedmgda.report.page._answers import answers
 from fedmgda.report.page._facts import group_facts, measure_of
-from fedmgda.report.page._joined import compare_groups, joined_table
+from fedmgda.report.page._first_screen import verdicts
+from fedmgda.report.page._joined import Joined, compare_groups, joined_table
 from fedmgda.report.page._over_rounds import certificate_table, improved_table
 from fedmgda.report.page._source import read_source
 from fedmgda.report.page._steering import steering_table
+from fedmgda.report.page._story import story_tables
+from fedmgda.report.page._users import users_table
+from runs import finished_run
+from tables import write_table
 
 
 @pytest.fixture(scope="module")
@@ -43,9 +50,68 @@ def test_every_federated_run_is_held_against_alone_and_against_fedavg(joined):
     assert ("attacked", "fedavg") not in pairs, "one is attacked, the other is not"
 
 
-def test_what_cannot_be_compared_says_why(joined):
-    # The attacker's rows count on one side only.
-    assert any("attacked" in sentence for sentence in joined.why_not)
+def test_what_cannot_be_compared_says_why(sweep, tmp_path):
+    finished_run(tmp_path / "fewer", data={"num_clients": 3})
+    joined = compare_groups(read_source([sweep / "fedavg_seed=0", tmp_path / "fewer"]))
+    assert any("fewer" in sentence for sentence in joined.why_not)
+
+
+def test_an_attacked_run_is_held_against_alone_by_its_honest_users(joined):
+    pair = next(p for p in joined.pairs if (p.ours, p.theirs) == ("attacked", "alone"))
+    honest = [user for user, gain in zip(pair.users, pair.against.clients, strict=True)
+              if gain.gain == gain.gain]  # fmt: skip
+    assert honest == [f"client {client} (seed 0)" for client in (0, 2, 3)]
+
+
+def test_users_of_two_seeds_that_are_strangers_are_nowhere_one_user(source, joined):
+    """The seed deals the rows: client 1 of seed 0 and client 1 of seed 1 have nothing in common."""
+    group = next(g for g in source.groups if g.name == "mgda")
+    story, ends = story_tables(source, "accuracy")
+    for table in (users_table(source, "accuracy", joined), story, ends):
+        found = {}
+        for (
+            run,
+            user,
+            *_,
+        ) in table.rows:
+            if run == "mgda":
+                found[user] = found.get(user, 0) + 1
+        assert set(found) == {f"client {i} (seed {s})" for i in range(4) for s in (0, 1)}
+    assert all(row[ends.columns.index("seeds")] == 1 for row in ends.rows)
+    last = {view.seed: view.evaluations[-1] for view in group.views}
+    for run, user, number, value in story.rows:
+        if run == "mgda" and number == 6:
+            client, seed = int(user.split()[1]), int(user[-2])
+            assert value == last[seed].accuracies[client]
+    pair = next(p for p in joined.pairs if p.ours == "mgda")
+    assert pair.against.apart
+    facts = [group_facts(one, "accuracy", joined) for one in source.groups]
+    told = next(a.answer for a in answers(facts, joined) if a.question == "Worse off than alone?")
+    assert " of 4 users a seed under mgda" in told
+
+
+def test_the_same_user_of_two_seeds_is_one_and_its_story_is_the_mean(tmp_path):
+    """The story showed the first seed beside gains that were means over both."""
+    data = write_table(tmp_path / "rows.csv")
+    for seed in (0, 1):
+        finished_run(tmp_path / "all" / f"mine_seed={seed}", seed=seed, data=data, model={})
+    source = read_source([tmp_path / "all"])
+    joined = compare_groups(source)
+    users = users_table(source, "accuracy", joined)
+    story, ends = story_tables(source, "accuracy")
+    assert users.column("user") == ends.column("user") == ["east", "north", "south", "west"]
+    assert ends.column("seeds") == [2] * 4
+    runs = [open_run(tmp_path / "all" / f"mine_seed={seed}") for seed in (0, 1)]
+    for client, place in enumerate(range(4)):
+        each = [run.clients[client] for run in runs]
+        mean = pytest.approx(fmean(one.test_accuracy for one in each))
+        assert ends.column("value")[place] == users.column("value")[place] == mean
+        assert ends.column("low")[place] == pytest.approx(users.column("low")[place])
+        assert ends.column("rounds taken part")[place] == sum(one.rounds for one in each)
+        assert [row[3] for row in story.rows if row[1] == each[0].name][-1] == mean
+    low, value, high = (story.column(name) for name in ("low", "value", "high"))
+    assert all(a <= b <= c for a, b, c in zip(low, value, high, strict=True))
+    assert any(a < c for a, c in zip(low, high, strict=True))
 
 
 def test_who_has_no_gain_is_in_no_row(joined):
@@ -73,7 +139,7 @@ def test_each_question_has_an_answer_with_a_number(source, joined):
     found = {one.question: one.answer for one in answers(facts, joined)}
     pair = next(p for p in joined.pairs if p.theirs == "alone")
     told = found["Worse off than alone?"]
-    assert f"{pair.against.worse} of {pair.users} users under {pair.ours} (chance" in told
+    assert f"{of_clients(pair.against.worse, pair.against, 'user')} under {pair.ours} (cha" in told
     assert {"Did it learn?", "Was anyone sacrificed?", "Did rounds do nothing?"} <= set(found)
     assert "alone" not in found["Did it learn?"]
 
@@ -101,3 +167,26 @@ def test_a_band_holds_its_mean(source):
         assert all(a - slack <= b <= c + slack for a, b, c in zip(low, mean, high, strict=True)), (
             table.name
         )
+
+
+def test_a_run_that_was_killed_has_learned_so_far_at_most(stopped):
+    """Its badge and its verdict were those of a finished run."""
+    source = read_source([stopped])
+    (facts,) = [group_facts(group, "accuracy", Joined()) for group in source.groups]
+    assert all(outcome.endswith(" so far") for outcome in facts.outcomes)
+    assert facts.sentence.startswith("After round 3 of 6: It ")
+    assert "so far</span>" in verdicts([facts], source)
+
+
+def test_runs_of_several_seeds_that_learned_have_one_sentence_for_all(tmp_path):
+    """That of a baseline was the sentence of seed 0."""
+    for seed in (0, 1):
+        path = tmp_path / "runs" / f"pooled_seed={seed}"
+        finished_run(path, seed=seed, baseline="pooled", rounds=20, model={"hidden": [8]})
+    source = read_source([tmp_path / "runs"])
+    (facts,) = [group_facts(group, "accuracy", Joined()) for group in source.groups]
+    losses = sorted(view.verdict.loss for view in source.views)
+    assert facts.outcomes == {"learned": 2}
+    assert facts.sentence.startswith(
+        f"It learned in all 2 seeds: test loss {losses[0]:.3g} to {losses[1]:.3g}, "
+    )
