@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from fedmgda.values import ClientFacts
 
 __all__ = [
+    "is_packed_otherwise",
     "is_same_partition",
     "partition_bytes",
     "partition_fingerprint",
@@ -63,6 +64,22 @@ def is_same_partition(content: bytes, facts: ClientFacts, also: Collection[str] 
         and stored.keys() == expected.keys()
         and all(np.array_equal(stored[name], array) for name, array in expected.items())
     )
+
+
+def is_packed_otherwise(content: bytes, facts: ClientFacts) -> bool:
+    """Tell whether a stored partition says what `partition_bytes` says, array by array, in others.
+
+    An archive has bytes that no array depends on, such as dates.
+    """
+    try:
+        stored = npz_arrays(content)
+    except ValueError:
+        return False
+    expected = _arrays(facts)
+    same = stored.keys() == expected.keys() and all(
+        np.array_equal(stored[name], array) for name, array in expected.items()
+    )
+    return same and content != partition_bytes(facts)
 
 
 def partition_sizes(content: bytes) -> Mapping[Split, Indices]:

@@ -52,7 +52,11 @@ from fedmgda.experiments._folder_files import (
     Done,
     FileDigest,
 )
-from fedmgda.experiments._partition import is_same_partition, partition_bytes
+from fedmgda.experiments._partition import (
+    is_packed_otherwise,
+    is_same_partition,
+    partition_bytes,
+)
 from fedmgda.experiments._reader import OTHER_DATA, open_run, run_folders
 from fedmgda.experiments._records import EVALUATIONS, Records
 from fedmgda.experiments._tag import spec_tag
@@ -150,7 +154,7 @@ class RunFolder:
         """
         path = self.path / PARTITION
         content = read_file(path, _LARGEST_PARTITION)
-        if content is None:
+        if content is None or is_packed_otherwise(content, facts):
             write_file(path, partition_bytes(facts))
         elif not is_same_partition(content, facts, also):
             raise StoreError(OTHER_DATA.format(path=self.path))

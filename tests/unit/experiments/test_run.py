@@ -10,7 +10,7 @@ from safetensors.numpy import load_file
 from fedmgda._errors import DataError, LockedError, StoreError
 from fedmgda._json import encode
 from fedmgda.experiments import RunFolder, Spec, execute, open_run, parse, resolve
-from runs import finished_run, results
+from runs import carry_on, finished_run, results, stopped_run
 
 
 def spec_of(**table):
@@ -143,6 +143,17 @@ def test_rules_with_memory_resume_too(tmp_path, rule):
             break
     list(execute(folder))
     assert results(tmp_path / "broken") == results(tmp_path / "whole")
+
+
+def test_bytes_of_the_partition_that_no_array_depends_on_are_made_as_they_were(tmp_path):
+    whole = finished_run(tmp_path / "whole")
+    stopped = stopped_run(tmp_path / "stopped")
+    path = stopped.path / "partition.npz"
+    content = bytearray(path.read_bytes())
+    content[content.rindex(b"PK\x01\x02") + 38] ^= 4  # attributes of the last file in the archive
+    path.write_bytes(content)
+    carry_on(stopped.path)
+    assert results(stopped.path) == results(whole.path)
 
 
 def test_a_torn_last_line_is_repaired(finished, tmp_path):
