@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
+from fedmgda.cli._endings import exit_code_of
+from fedmgda.data.sources._fetch import fetch_origin
 from runs import stopped_run
+from unit.data.sources._toys import GOOD, toy
 
 SPEC = """
 rounds = 2
@@ -34,16 +38,29 @@ STUDY += ["-c", "model.hidden=[2]", "-r", "FedAvg", "-r", "c = 1"]
 
 @dataclass(frozen=True)
 class Command:
-    """A command of `fedmgda` that writes into the folder `out`, or a function that is called."""
+    """A command of `fedmgda` that writes into the folder `out`.
+
+    Attributes:
+        arguments: Its own.
+        before: What stands there before.
+        environment: Variables it is given.
+        function: What is called with the arguments instead of the command line.
+    """
 
     arguments: list
     before: str | None = None
     environment: dict = field(default_factory=dict)
+    function: str | None = None
+
+
+def fetch_toy(address):
+    """Do what `fedmgda data fetch` does, with a data set that lies beside the folder."""
+    origin = toy(Path(address).absolute().as_uri())
+    sys.exit(exit_code_of(lambda: fetch_origin(origin, print) and 0))
 
 
 RUN = ["run", "../spec.toml", "-o", "out"]
 SWEEP = ["sweep", "../sweep.toml", "-o", "out"]
-IMPORT = Command(["data", "import", "femnist", "../leaf"], environment={"FEDMGDA_DATA": "out"})
 COMMANDS = {
     "run": Command(RUN),
     "run on torch": Command([*RUN, *TORCH]),
@@ -57,7 +74,12 @@ COMMANDS = {
     "sweep of two at a time": Command([*SWEEP, "-j", "2"]),
     "reproduce": Command([*STUDY, "-j", "1"]),
     "reproduce of two at a time": Command([*STUDY, "-j", "2"]),
-    "data import": IMPORT,
+    "data import": Command(
+        ["data", "import", "femnist", "../leaf"], environment={"FEDMGDA_DATA": "out"}
+    ),
+    "data fetch": Command(
+        ["../toy-1.0.tar.gz"], environment={"FEDMGDA_DATA": "out"}, function="commands:fetch_toy"
+    ),
 }
 
 
@@ -71,6 +93,7 @@ def make_sources(folder):
         data = {"x": [pixels] * 20, "y": [*range(20)]}
         content = {"users": [f"w{number}"], "user_data": {f"w{number}": data}}
         (folder / "leaf" / f"all_data_{number}.json").write_text(json.dumps(content))
+    (folder / "toy-1.0.tar.gz").write_bytes(GOOD)
     stopped_run(folder / "stopped", after=2, rounds=4)
 
 
@@ -97,7 +120,7 @@ class Place:
         self._said.unlink(missing_ok=True)
         environment = {"TMPDIR": str(self.folder / "tmp"), **self._command.environment}
         arguments = self._command.arguments
-        more = {"environment": environment, **more}
+        more = {"environment": environment, "function": self._command.function, **more}
         return self._servant.start(arguments, self.folder, self._said, **more)
 
     def wait(self):
@@ -118,13 +141,13 @@ class Place:
     def left(self):
         """Return what the command left, by the name of the file.
 
-        Of checkpoints, whose parts stand in any order, only the names; nothing of locks and of the
-        seconds that rounds took.
+        Of checkpoints, whose parts stand in any order, and of the environment only the names;
+        nothing of locks and of the seconds that rounds took.
         """
         out, found = self.folder / "out", {}
         for path in out.rglob("*"):
             if path.is_file() and not path.name.endswith(("lock", "timings.jsonl")):
-                opaque = path.parent.name == "checkpoints"
+                opaque = path.parent.name == "checkpoints" or path.name == "environment.json"
                 found[str(path.relative_to(out))] = b"" if opaque else path.read_bytes()
         return found
 

@@ -7,6 +7,7 @@ process and, when that has ended, its exit code (negative: the signal).
 from __future__ import annotations
 
 import atexit
+import importlib
 import json
 import os
 import resource
@@ -39,8 +40,8 @@ class Servant:
             arguments: Those of `fedmgda`; or a module, a function of it and what that is given.
             folder: Where it runs.
             said: The file for what it prints.
-            more: `environment`, `disk` (what FaultyDisk is given, `below` apart), `limits`
-                (of `resource`, by name).
+            more: `environment`; `function`, what is called instead; `disk`, what FaultyDisk is
+                given; `limits`, of `resource` by their names.
         """
         request = {"arguments": arguments, "folder": str(folder), "said": str(said), **more}
         self._server.stdin.write(json.dumps(request) + "\n")
@@ -84,7 +85,9 @@ def _answer(number):
     sys.stdout.flush()
 
 
-def _carry_out(arguments, folder, said, environment=None, disk=None, limits=None):
+def _carry_out(  # noqa: PLR0917
+    arguments, folder, said, function=None, environment=None, disk=None, limits=None
+):
     os.chdir(folder)
     os.environ.update(environment or {})
     for path, number in ((os.devnull, 0), (said, 1), (said, 2)):
@@ -93,12 +96,14 @@ def _carry_out(arguments, folder, said, environment=None, disk=None, limits=None
     for name, value in (limits or {}).items():
         resource.setrlimit(getattr(resource, name), (value, value))
     sys.argv = ["fedmgda", *arguments]
-    if disk is None:
+    if disk is not None:
+        watched = FaultyDisk(**disk)
+        atexit.register(lambda: Path(f"{said}.calls").write_text(str(watched.calls)))
+        watched.install()
+    if function is None:
         main()
-    watched = FaultyDisk(**disk)
-    atexit.register(lambda: Path(f"{said}.calls").write_text(str(watched.calls)))
-    watched.install()
-    main()
+    module, _, name = function.partition(":")
+    getattr(importlib.import_module(module), name)(*arguments)
 
 
 if __name__ == "__main__":
