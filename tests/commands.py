@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from fedmgda.cli._endings import exit_code_of
+from fedmgda.cli._exit_codes import EXIT_CODES
 from fedmgda.data.sources._fetch import fetch_origin
 from runs import stopped_run
 from unit.data.sources._toys import GOOD, toy
@@ -179,3 +180,23 @@ def _with(mark):
         if mark in environment and state != "Z" and int(path.name) != os.getpid():
             found.append(int(path.name))
     return found
+
+
+def assert_one_sentence(code, said, at):
+    """Say that a command was refused in a sentence, or that it did without the call."""
+    assert code in EXIT_CODES, (at, said)
+    assert "Traceback" not in said, (at, said)
+    errors = " ".join(said.split()).count("Error: ")
+    assert errors == (code != 0) or (code and errors == 2), (at, said)  # two runs of a sweep
+
+
+def assert_goes_on(place, expected, at):
+    """Give the command again; what it leaves are the bytes of the one that was never stopped."""
+    code, said = place.run()
+    assert code == 0, (at, said)
+    found = place.left()
+    names = expected.keys() | found.keys()
+    assert [name for name in names if found.get(name) != expected.get(name)] == [], at
+    assert place.temporary() == [], at
+    assert place.orphans() == [], at
+    place.remove()

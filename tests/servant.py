@@ -41,7 +41,8 @@ class Servant:
             folder: Where it runs.
             said: The file for what it prints.
             more: `environment`; `function`, what is called instead; `disk`, what FaultyDisk is
-                given; `limits`, of `resource` by their names.
+                given; `descriptors`, how many may be open; `memory`, how many bytes it may take
+                beyond those it has.
         """
         request = {"arguments": arguments, "folder": str(folder), "said": str(said), **more}
         self._server.stdin.write(json.dumps(request) + "\n")
@@ -86,20 +87,31 @@ def _answer(number):
 
 
 def _carry_out(  # noqa: PLR0917
-    arguments, folder, said, function=None, environment=None, disk=None, limits=None
+    arguments,
+    folder,
+    said,
+    function=None,
+    environment=None,
+    disk=None,
+    descriptors=None,
+    memory=None,
 ):
     os.chdir(folder)
     os.environ.update(environment or {})
     for path, number in ((os.devnull, 0), (said, 1), (said, 2)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644), number)
     os.closerange(3, 16)
-    for name, value in (limits or {}).items():
-        resource.setrlimit(getattr(resource, name), (value, value))
     sys.argv = ["fedmgda", *arguments]
     if disk is not None:
         watched = FaultyDisk(**disk)
         atexit.register(lambda: Path(f"{said}.calls").write_text(str(watched.calls)))
         watched.install()
+    if descriptors is not None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, descriptors))
+    if memory is not None:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        memory += pages * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     if function is None:
         main()
     module, _, name = function.partition(":")

@@ -12,29 +12,14 @@ from contextlib import suppress
 
 import pytest
 
-from commands import COMMANDS, Command, Place, make_sources
-from fedmgda.cli._exit_codes import EXIT_CODES
-from servant import servant
+from commands import COMMANDS, Command, Place, assert_goes_on, assert_one_sentence
 
 FAULTS = {"killed": None, "refused": errno.EIO}
 FEW = {"run": 3, "protected run": 2, "resume": 2, "sweep": 3, "data import": 2, "data fetch": 2}
 LONG_ROUNDS = ["-c", "clients.local_epochs=100000", "-j", "2"]
 ALL = ("run", "resume", "data import", "data fetch")  # the others write as these do
 SOME = 12
-
-
-@pytest.fixture(scope="module")
-def commands():
-    """Whoever carries out the commands has loaded what they need."""
-    with servant() as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def sources(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("commands")
-    make_sources(folder)
-    return folder
+SLOW = ("workers", "at a time")  # to start: processes are started that load everything anew
 
 
 def survived(commands, sources, name, per_fault):
@@ -53,26 +38,6 @@ def survived(commands, sources, name, per_fault):
             else:
                 assert_one_sentence(code, said, at)
             assert_goes_on(place, expected, at)
-
-
-def assert_one_sentence(code, said, at):
-    """Say that a command was refused in a sentence, or that it did without the call."""
-    assert code in EXIT_CODES, (at, said)
-    assert "Traceback" not in said, (at, said)
-    errors = " ".join(said.split()).count("Error: ")
-    assert errors == (code != 0) or (code and errors == 2), (at, said)  # two runs of a sweep
-
-
-def assert_goes_on(place, expected, at):
-    """Give the command again; what it leaves are the bytes of the one that was never stopped."""
-    code, said = place.run()
-    assert code == 0, (at, said)
-    found = place.left()
-    names = expected.keys() | found.keys()
-    assert [name for name in names if found.get(name) != expected.get(name)] == [], at
-    assert place.temporary() == [], at
-    assert place.orphans() == [], at
-    place.remove()
 
 
 @pytest.mark.parametrize("name", FEW)
@@ -120,7 +85,7 @@ def test_a_kill_at_a_random_moment(commands, sources, name):
 @pytest.mark.torture
 @pytest.mark.parametrize("name", COMMANDS)
 def test_kills_at_random_moments(commands, sources, name):
-    survived_kills(commands, sources, name, 8)
+    survived_kills(commands, sources, name, 5 if name.endswith(SLOW) else 9)
 
 
 def test_runs_end_with_the_command_that_started_them_however_long_their_rounds(commands, sources):
