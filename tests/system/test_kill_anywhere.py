@@ -100,4 +100,4 @@ def test_runs_end_with_the_command_that_started_them_however_long_their_rounds(c
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     assert place.wait() == -signal.SIGKILL
-    assert place.orphans(10) == []
+    assert place.orphans() == []
