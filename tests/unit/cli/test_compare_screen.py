@@ -91,7 +91,7 @@ def test_who_attacks_is_no_client_that_has_no_accuracy(tmp_path, capsys):
 
 def test_runs_of_a_sweep_are_told_apart_by_what_was_swept(found, capsys):
     """Two rules, with and without protection, were twice `…er.protect=False`."""
-    names = [f"a-long-rule-{n}_protect={on}" for n in "ab" for on in ("False", "True")]
+    names = [f"a-rule-{n}_protect={on}" for n in "ab" for on in ("False", "True")]
     runs = [replace(found.runs[0], name=name) for name in names]
     against = [replace(found.against[0], name=name) for name in names[1:]]
     some = replace(found, runs=tuple(runs), against=tuple(against))
@@ -99,7 +99,7 @@ def test_runs_of_a_sweep_are_told_apart_by_what_was_swept(found, capsys):
     begin = next(place for place, line in enumerate(lines) if " all rows " in line) + 1
     told = [line.split()[0] for line in lines[begin : begin + 4]]
     assert told == [
-        "a-long-rule-a_False", "a-long-rule-a_True", "a-long-rule-b_False", "a-long-rule-b_True",
+        "a-rule-a_False", "a-rule-a_True", "a-rule-b_False", "a-rule-b_True",
     ]  # fmt: skip
 
 

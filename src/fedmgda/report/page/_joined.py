@@ -174,12 +174,14 @@ def pairs_table(joined: Joined) -> Table:
         title=f"How many users{each} are better and worse off, and how many by chance alone",
         columns=(
             "pair", "seeds", "users", "better beyond chance", "worse beyond chance",
-            "worse by chance", "by chance at most (95 %)", "higher", "lower",
+            "worse by chance", "worse at most (95 %)", "higher", "lower", "lower by chance",
+            "lower at most (95 %)",
         ),
         rows=tuple(
             (
                 pair.title, len(one.seeds), one.known, one.better, one.worse,
                 one.worse_by_chance, one.worse_by_chance_95, one.gaining, one.losing,
+                one.losing_by_chance, one.losing_by_chance_95,
             )
             for pair in joined.pairs
             for one in [pair.against]

@@ -87,6 +87,45 @@ def test_every_chart_is_valid_by_the_schema_and_has_rows(page):
             assert set(values_of(table, "run")) <= runs
 
 
+def axes_of(spec):
+    """Return every axis of a chart, with its channel."""
+    if isinstance(spec, list):
+        return [axis for one in spec for axis in axes_of(one)]
+    if not isinstance(spec, dict):
+        return []
+    found = [
+        (channel, one)
+        for channel, one in spec.get("encoding", {}).items()
+        if isinstance(one, dict) and one.get("axis")
+    ]
+    return found + [axis for one in spec.values() for axis in axes_of(one)]
+
+
+def test_labels_of_an_axis_have_as_many_digits_as_its_steps_need(page):
+    """Of five users between 77 and 82 % the ticks were 77, 77, 78, 78, and -1, -1, 0 the gains'."""
+    formats = {
+        one["axis"].get("format")
+        for chart in data_of(page.html)["charts"]
+        for _, one in axes_of(chart["spec"])
+    }
+    assert {"~%", ",~r"} <= formats
+    assert [one for one in formats if one and re.search(r"\.\d", one)] == []
+
+
+def test_a_line_at_the_best_or_the_worst_is_inside_its_scale(page):
+    data = data_of(page.html)
+    for chart in data["charts"]:
+        if chart["name"] not in {"average", "worst", "improved"}:
+            continue
+        table = data["tables"][chart["table"]]
+        low, high = min(values_of(table, "low")), max(values_of(table, "high"))
+        scales = [one["scale"]["domain"] for at, one in axes_of(chart["spec"]) if at == "y"]
+        assert scales
+        for least, most in scales:
+            assert least <= 0 if chart["name"] == "improved" else least < low
+            assert high < most
+
+
 def test_every_section_has_its_numbers_as_a_file(page):
     elements = Elements(page.html).found
     buttons = {a["data-table"] for t, a in elements if t == "button" and "data-table" in a}
