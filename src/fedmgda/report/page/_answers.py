@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, final
 from fedmgda._text import counted, listed
 from fedmgda.experiments import in_seeds, of_clients
 from fedmgda.metrics import FEW_ROWS
-from fedmgda.report.page._facts import LEARNED, SO_FAR
+from fedmgda.report.page._facts import LEARNED, SO_FAR, mood_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,7 +81,11 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
         if outcome.removesuffix(SO_FAR) != LEARNED
     ]
     told = f"{learned + early} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
-    return Answer(question=question, answer=told + rest, mood="bad")
+    if total == 1:
+        told = f"{next(iter(outcomes)).capitalize()}."
+    moods = {mood_of(outcome) for outcome in outcomes}
+    mood = "bad" if "bad" in moods else "warn" if "warn" in moods else "quiet"
+    return Answer(question=question, answer=told + rest, mood=mood)
 
 
 def _worse_off(joined: Joined) -> Iterator[Answer]:

@@ -15,7 +15,7 @@ from fedmgda.report.page._source import read_source
 from fedmgda.report.page._steering import steering_table
 from fedmgda.report.page._story import story_tables
 from fedmgda.report.page._users import users_table
-from runs import finished_run
+from runs import FORMAT_1, copy_of, finished_run
 from tables import write_table
 
 
@@ -160,6 +160,19 @@ def test_many_who_lose_a_little_are_told_though_of_nobody_it_is_sure(joined, los
     assert told.mood == mood
     assert told.answer.endswith(more + "." if more else ").")
     assert ("at all" in told.answer) == bool(more)
+
+
+def test_a_run_that_kept_no_test_rows_and_has_no_rival_is_held_against_nothing(tmp_path):
+    """It was told that there is no run called constant, and to name another."""
+    source = read_source([copy_of(FORMAT_1 / "finished", tmp_path / "old")])
+    joined = compare_groups(source)
+    assert joined.pairs == ()
+    facts = [group_facts(group, "accuracy", joined) for group in source.groups]
+    found = {one.question: one for one in answers(facts, joined)}
+    worse = found["Is anyone worse off?"].answer
+    assert worse.startswith("Not known: no test rows were kept to hold a run against a constant")
+    learned = found["Did it learn?"]
+    assert (learned.answer, learned.mood) == ("May have learned.", "warn")
 
 
 def test_comparisons_are_made_again_only_if_a_run_was_finished_since(sweep, joined):

@@ -154,7 +154,7 @@ def test_what_is_not_there_is_said_and_not_drawn(stopped):
     assert "What is not shown, and why" in page.html
     assert "no run was attacked" in page.html
     assert "attack" not in data_of(page.html)["tables"]
-    assert page.waiting == f"run: stopped (fedmgda resume {stopped} goes on), round 3 of 6."
+    assert page.waiting == f"run: stopped after round 3 of 6 (fedmgda resume {stopped} goes on)."
     assert page.broken == ()
 
 
