@@ -50,6 +50,11 @@ KINDS = {
     "divergence": {"clients": {"per_round": 2, "client_lr": 1e4}},
     "many": {"data": {"num_clients": 70}, "clients": {"participation": 1.0}, "rounds": 2},
     "batch norm": {"model": {"name": "batch_norm:model"}, "server": {"protect": True}},
+    "statistics that stay": {
+        "model": {"name": "batch_norm:model"},
+        "server": {"protect": True, "lr": 0.01},
+        "rule": {"name": "fedavg-n"},
+    },
     "allowed": {
         "server": {"protect": {"allow": 1}, "lr": 3.0},
         "clients": {"per_round": 3},
