@@ -31,11 +31,12 @@ HEAD = (
 )  # fmt: skip
 ABOUT = f"""# Which commit made what, and whether it does so still
 
-Written by `scripts/run_again.py`. Quarantine: the mean over all runs, in brackets the most of one \
-run; "not kept" are records from before it was kept, "-" is a study without attackers. Last column: \
-one cell of the study, named there, was run for {ROUNDS} rounds by the sources of its commit and by \
-those of the commit below the table, on one machine. *Same* means that all evaluations and every \
-byte of the model are; else the largest differences of a user's accuracy and of a parameter."""
+Written by `scripts/run_again.py`. Quarantine: the mean over all runs, in brackets the most of \
+one run; "not kept" are records from before it was kept, "-" is a study without attackers. Last \
+column: one cell of the study, named there, was run for {ROUNDS} rounds by the sources of its \
+commit and by those of the commit below the table, on one machine. *Same* means that all \
+evaluations and every byte of the model are; else the largest differences of a user's accuracy \
+and of a parameter."""
 
 
 def study_folders(results: Path) -> list[Path]:
@@ -61,7 +62,7 @@ def run_cell(published: PublishedStudy, source: Path, out: Path) -> Path:
     words += [word for change in published.setting.changes for word in ("-c", change)]
     command = [sys.executable, "-m", "fedmgda", *words, "--jobs", "1", "--out", str(out)]
     surroundings = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
-    subprocess.run(command, env=surroundings, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
+    subprocess.run(command, env=surroundings, check=True, stdout=subprocess.DEVNULL)
     return next(path.parent for path in out.glob("*/evaluations.jsonl"))
 
 
@@ -71,9 +72,9 @@ def sources_of(commit: str, folder: Path) -> Path:
     if not target.is_dir():
         target.mkdir()
         words = ["git", "archive", "--format=tar", commit, "src"]
-        packed = subprocess.run(words, cwd=ROOT, check=True, capture_output=True).stdout  # noqa: S603
+        packed = subprocess.run(words, cwd=ROOT, check=True, capture_output=True).stdout
         unpack = ["tar", "-x", "-C", str(target)]
-        subprocess.run(unpack, input=packed, check=True)  # noqa: S603
+        subprocess.run(unpack, input=packed, check=True)
     return target / "src"
 
 
@@ -161,7 +162,7 @@ def main() -> None:
     facts = json.loads(path.read_text()) if path.exists() else {"now": "", "cells": []}
     if names != ["--page"]:
         head = ["git", "rev-parse", "HEAD"]
-        facts["now"] = subprocess.run(  # noqa: S603
+        facts["now"] = subprocess.run(
             head, cwd=ROOT, check=True, capture_output=True, text=True
         ).stdout.strip()
         with tempfile.TemporaryDirectory() as scratch:
