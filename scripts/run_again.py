@@ -10,18 +10,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from safetensors.numpy import load_file
 
 from fedmgda.paper import PublishedStudy, open_published, plan_study
 from fedmgda.paper._metrics import measure
+from fedmgda.paper._records import record_name
+
+if TYPE_CHECKING:
+    from fedmgda.experiments import PlannedRun
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 3
@@ -31,8 +36,8 @@ HEAD = (
 )  # fmt: skip
 ABOUT = f"""# Which commit made what, and whether it does so still
 
-Written by `scripts/run_again.py`. Quarantine: the mean over all runs, in brackets the most of \
-one run; "not kept" are records from before it was kept, "-" is a study without attackers. Last \
+Written by `scripts/run_again.py`. Quarantine: the mean over all runs, in brackets the most of one \
+run; the first records count quarantined participants, not rounds, and no attackers apart. Last \
 column: one cell of the study, named there, was run for {ROUNDS} rounds by the sources of its \
 commit and by those of the commit below the table, on one machine. *Same* means that all \
 evaluations and every byte of the model are; else the largest differences of a user's accuracy \
@@ -132,20 +137,26 @@ def _row(published: PublishedStudy, name: str, cells: list[dict[str, Any]]) -> l
     seeds = sorted({result.run.seed for result in found})
     text = f"{seeds[0]} to {seeds[-1]}" if len(seeds) > 1 else "".join(map(str, seeds))
     commits = sorted({place.commit[:7] for place in published.environments if place.commit})
-    shares = {
-        metric: [measure(result, metric, 1) for result in found]
-        for metric in ("quarantined", "attackers_quarantined")
-    }
+    anybody = [measure(result, "quarantined", 1) for result in found]
+    if not np.isfinite(anybody).any():
+        anybody = [older_share(published, result.run) for result in found]
+    attackers = [measure(result, "attackers_quarantined", 1) for result in found]
     return [
         f"[{name}]({name})", ", ".join(commits), text, str(published.setting.rounds),
-        str(len(found)), _share(shares["quarantined"], "not kept"),
-        _share(shares["attackers_quarantined"], "-"), "; ".join(map(_said, cells)) or "not yet",
+        str(len(found)), _share(anybody), _share(attackers),
+        "; ".join(map(_said, cells)) or "not yet",
     ]  # fmt: skip
 
 
-def _share(values: list[float], unknown: str) -> str:
+def older_share(published: PublishedStudy, run: PlannedRun) -> float:
+    """Return the quarantines of a run for every hundred rounds, from a record of the first kind."""
+    kept = json.loads(lzma.decompress((published.folder / record_name(run)).read_bytes()))
+    return 100.0 * kept["quarantined"] / len(kept["rounds"]["round"])
+
+
+def _share(values: list[float]) -> str:
     known = [value for value in values if np.isfinite(value)]
-    return f"{np.mean(known):.2f} ({max(known):.2f})" if known else unknown
+    return f"{np.mean(known):.2f} ({max(known):.2f})" if known else "-"
 
 
 def _said(cell: dict[str, Any]) -> str:
