@@ -61,7 +61,9 @@ def run_cell(published: PublishedStudy, source: Path, out: Path) -> Path:
     """Run a cell with the sources of a folder, and return the folder of the run."""
     seed, rows = cell_of(published)
     first = plan_study(published.study, published.setting)[0].seed == seed and seed == 1
-    words = ["reproduce", published.study.name, "--compat", published.setting.compat]
+    known = source / "fedmgda" / "paper" / "specs" / f"{published.study.name}.toml"
+    name = published.study.name if known.is_file() else published.study.runs
+    words = ["reproduce", name, "--compat", published.setting.compat]
     words += ["--rounds", str(ROUNDS), "--seeds", "1" if first else f"{seed}-{seed}"]
     words += [word for row in rows for word in ("-r", row)]
     words += [word for change in published.setting.changes for word in ("-c", change)]
@@ -107,6 +109,8 @@ def digest(model: dict[str, np.ndarray]) -> str:
 
 def again(results: Path, folder: Path, scratch: Path) -> list[dict[str, Any]]:
     """Run a cell of a study by each of its commits, and by the sources of now."""
+    head = ["git", "rev-parse", "HEAD"]
+    here = subprocess.run(head, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     published, name = open_published(folder), str(folder.relative_to(results))
     seed, rows = cell_of(published)
     now = run_cell(published, ROOT / "src", scratch / name.replace("/", "-") / "now")
@@ -115,8 +119,8 @@ def again(results: Path, folder: Path, scratch: Path) -> list[dict[str, Any]]:
         then = run_cell(
             published, sources_of(commit, scratch), scratch / name.replace("/", "-") / commit
         )
-        facts = {"study": name, "commit": commit, "cell": list(rows), "seed": seed}
-        found.append({**facts, **compared(then, now)})
+        cell = {"study": name, "commit": commit, "now": here, "cell": list(rows), "seed": seed}
+        found.append({**cell, **compared(then, now)})
         print(json.dumps(found[-1]), flush=True)
     return found
 
@@ -128,7 +132,9 @@ def page(results: Path, facts: dict[str, Any]) -> str:
         name = str(folder.relative_to(results))
         mine = [cell for cell in facts["cells"] if cell["study"] == name]
         lines.append("| " + " | ".join(_row(open_published(folder), name, mine)) + " |")
-    return f"{ABOUT}\n\n" + "\n".join(lines) + f"\n\nSources of now: {facts['now'][:7]}.\n"
+    now = ", ".join(sorted({cell["now"][:7] for cell in facts["cells"]}))
+    why = "".join(f"\n- {study}: {text}" for study, text in facts["changes"].items())
+    return f"{ABOUT}\n\n" + "\n".join(lines) + f"\n\nSources of now: {now}. What changed:\n{why}\n"
 
 
 def _row(published: PublishedStudy, name: str, cells: list[dict[str, Any]]) -> list[str]:
@@ -159,9 +165,14 @@ def _share(values: list[float]) -> str:
     return f"{np.mean(known):.2f} ({max(known):.2f})" if known else "-"
 
 
+def is_same(cell: dict[str, Any]) -> bool:
+    """Whether all evaluations and every byte of the model are the same."""
+    return bool(cell["model_then"] == cell["model_now"] and cell["accuracy_gap"] == 0.0)
+
+
 def _said(cell: dict[str, Any]) -> str:
     where = f"{', '.join(cell['cell'])}, seed {cell['seed']}, {cell['commit'][:7]}"
-    if cell["model_then"] == cell["model_now"] and cell["accuracy_gap"] == 0.0:
+    if is_same(cell):
         return f"{where}: same ({cell['model_now'][:8]})"
     return f"{where}: {100 * cell['accuracy_gap']:.2g} points, {cell['parameter_gap']:.1e}"
 
@@ -170,12 +181,8 @@ def main() -> None:
     """Run what is asked for, and write."""
     results, names = Path(sys.argv[1]), sys.argv[2:]
     path = results / "again.json"
-    facts = json.loads(path.read_text()) if path.exists() else {"now": "", "cells": []}
+    facts = json.loads(path.read_text()) if path.exists() else {"cells": [], "changes": {}}
     if names != ["--page"]:
-        head = ["git", "rev-parse", "HEAD"]
-        facts["now"] = subprocess.run(
-            head, cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout.strip()
         with tempfile.TemporaryDirectory() as scratch:
             for folder in study_folders(results):
                 name = str(folder.relative_to(results))
