@@ -96,7 +96,9 @@ class ProtectionCheck:
         if step is None or spec is None:
             return
         if not self._losses.check(
-            _is_whole(row, step, spec, self._ways), place, "the parts of its protection do not fit together"
+            _is_whole(row, step, spec, self._ways),
+            place,
+            "the parts of its protection do not fit together",
         ):
             return
         there = step.gradient_norms > NO_SLOPE

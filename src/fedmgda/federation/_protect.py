@@ -7,8 +7,8 @@
 4. z' is shortened to s z', s = 1, ½, ¼, ..., until no participant's loss rises; if there is no such
    step the round is held: the model stays.
 
-Float buffers move with z', s times as far. No gradient speaks of them, so that they alone may raise a
-loss at every length: then the lengths are tried again with buffers that stay.
+Float buffers move with z', s times as far. No gradient speaks of them, so that they alone may raise
+a loss at every length: then the lengths are tried again with buffers that stay.
 """
 
 from __future__ import annotations

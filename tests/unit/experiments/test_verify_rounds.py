@@ -76,6 +76,7 @@ class Recorded:
                 ),
             ),
             num_clients=federation.num_clients,
+            train_sizes=None,
             malicious=(),
             rule=federation.rule,
             no_rule="",

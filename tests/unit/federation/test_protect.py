@@ -143,7 +143,7 @@ def test_a_step_of_nothing_is_held():
 
 @pytest.mark.parametrize(("worse", "stay"), [(-1.0, False), (0.0, False), (100.0, True)])
 def test_buffers_that_are_in_the_way_of_every_length_stay(worse, stay):
-    """A float buffer moves from 0 to -1 for a whole step, and costs everybody so much for each 1."""
+    """A whole step brings a float buffer from 0 to -1, which costs everybody `worse`."""
     quadratics, start = Quadratics(ANCHORS[:3], client_lr=0.1), np.append(START, 0).astype("f4")
 
     def train(params, client_ids, round_num):
