@@ -34,7 +34,7 @@ class Median(Rule):
 
     needs_rows: ClassVar[bool] = True
 
-    def weigh(self, cohort, state, round_num):
+    def weigh(self, cohort, state, _round_num):
         lam = np.full(len(cohort.client_ids), 1 / len(cohort.client_ids))
         middle = np.median(cohort.updates.rows, axis=0)
         return Weighing(weights=lam, lam=lam, direction=middle), state
@@ -49,7 +49,7 @@ class SeldomHeard(Rule):
     def init(self, num_clients):
         return {"heard": np.zeros(num_clients)}
 
-    def weigh(self, cohort, state, round_num):
+    def weigh(self, cohort, state, _round_num):
         ids, heard = list(cohort.client_ids), state["heard"].copy()
         lam = (1.0 + np.minimum(cohort.losses, 1.0)) / (1.0 + heard[ids])
         lam /= lam.sum()
@@ -89,7 +89,7 @@ class Case:
     seed: int
     rule: str
     protection: Protection | None
-    params: Any
+    params: Any = field(repr=False)
     num_buffers: int
     asked: tuple[int, ...]
     bad: dict[int, str]
@@ -219,7 +219,7 @@ def made(case, asked, train, losses):
     federation = Federation(
         train_cohort=train,
         rule=ALL_RULES[case.rule],
-        sampler=lambda rng: asked,
+        sampler=lambda _: asked,
         num_clients=CLIENTS,
         schedule=Constant(server_lr=0.7),
         num_buffers=case.num_buffers,
@@ -374,19 +374,22 @@ LIES = {
 """What is a number like any other."""
 
 ABSENT = ("raises", "silent", "stranger instead")
-AGAIN = ("twice", "replays another", "is spoilt and comes again")
+AGAIN = ("comes again and again", "replays another")
 ROW_KINDS = {*SPOILT, *LIES, *ABSENT, *AGAIN}
 
 VOTES = {
-    "NaN": lambda before: np.nan,
-    "Inf": lambda before: np.inf,
-    "-Inf": lambda before: -np.inf,
+    "NaN": lambda _: np.nan,
+    "Inf": lambda _: np.inf,
+    "-Inf": lambda _: -np.inf,
     "risen by a hair": lambda before: np.nextafter(before, np.inf),
-    "huge": lambda before: 1e308,
+    "huge": lambda _: 1e308,
     "gone": None,
     "failed": None,
 }
 """What is said of a step, by the loss before it; all of it is the same as a veto."""
+
+
+PARTS = ("updates", "num_examples", "losses", "buffers", "gradients", "before")
 
 
 def rows_of(case):
@@ -395,48 +398,40 @@ def rows_of(case):
     def train(params, clients, round_num):
         assert params.tobytes() == case.params.tobytes()
         params[:] = np.nan  # a copy, whatever is done to it
-        rng = case.rng("train")
-        cohort = plain_rows(case, clients)
-        rows = {
-            name: None if part is None else np.array(part)
-            for name in ("updates", "num_examples", "losses", "buffers", "gradients", "before")
-            for part in (getattr(cohort, name),)
-        }
-        ids, order, failures = list(clients), list(range(len(clients))), []
+        rng, cohort = case.rng("train"), plain_rows(case, clients)
+        given = {name: getattr(cohort, name) for name in PARTS}
+        rows = {name: None if part is None else np.array(part) for name, part in given.items()}
+        spoilt = {**SPOILT, **LIES}
         for place, client in enumerate(clients):
-            kind = case.bad.get(client)
-            if spoil := {**SPOILT, **LIES}.get(kind or ""):
-                spoil(rows, place, rng)
-            elif kind in ABSENT:
-                order.remove(place)
-                if kind == "raises":
-                    failures.append(Failure(client_id=client, reason="ValueError: no"))
-            elif kind == "twice":
-                rows["updates"][place, 0] = np.nan
-                order.append(place)
-            elif kind == "is spoilt and comes again":
-                rows["losses"][place] = np.nan
-                order += [place] * 3
-        for client in (i for i, kind in case.bad.items() if kind == "stranger instead"):
-            ids.append(CLIENTS + client)
-            order.append(len(ids) - 1)
-        for client in (i for i, kind in case.bad.items() if kind == "replays another"):
-            rows["updates"][ids.index(client), 0] = np.inf
-            ids.append(int(rng.choice(case.honest or [client])))
-            order.append(len(ids) - 1)
-        extra = len(ids) - len(clients)
-        taken = [place if place < len(clients) else 0 for place in order]
-        more = {name: None if part is None else part[taken] for name, part in rows.items()}
-        assert extra == sum(place >= len(clients) for place in order)
-        gradients = more.pop("gradients")
+            if case.bad.get(client) in spoilt:
+                spoilt[case.bad[client]](rows, place, rng)
+        ids, order = _listed(case, clients, rows, rng)
+        more = {name: None if part is None else part[order] for name, part in rows.items()}
+        slopes = more.pop("gradients")
+        raised = [client for client, kind in case.bad.items() if kind == "raises"]
         return Cohort(
-            client_ids=[ids[place] for place in order],
-            failures=failures,
-            gradients=None if gradients is None else DenseUpdates(gradients),
+            client_ids=ids,
+            failures=[Failure(client_id=i, reason="ValueError: no") for i in raised],
+            gradients=None if slopes is None else DenseUpdates(slopes),
             **more,
         )
 
     return train
+
+
+def _listed(case, clients, rows, rng):
+    """Return under which ids which rows come, the bad ones with more or fewer than one."""
+    pairs = [(i, place) for place, i in enumerate(clients) if case.bad.get(i) not in ABSENT]
+    for place, client in enumerate(clients):
+        kind = case.bad.get(client)
+        if kind == "stranger instead":
+            pairs.append((CLIENTS + client, place))
+        if kind in AGAIN:
+            rows["updates"][place, 0] = np.nan
+            pairs += [(client, place)] * 2
+        if kind == "replays another":
+            pairs.append((int(rng.choice(case.honest or [client])), 0))
+    return [client for client, _ in pairs], [place for _, place in pairs]
 
 
 def spoilt_votes(case):

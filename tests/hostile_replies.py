@@ -1,4 +1,4 @@
-"""Replies that come one by one, as whatever objects somebody sends, among those of honest clients."""
+"""Replies that come one by one, as whatever objects somebody sends, among honest ones."""
 
 from __future__ import annotations
 
@@ -69,43 +69,43 @@ NUMBERS = {
 
 
 def _forms(update):
-    """Yield what comes instead of an update, by a name."""
+    """Return what comes instead of an update, by a name."""
     d, dtype = len(update), update.dtype
-    other = np.float64 if dtype == np.float32 else np.float32
-    yield "one number", np.ones(1 if d > 1 else 2, dtype)
-    yield "a scalar", np.array(1.0, dtype)
-    yield "a column", np.ones((d, 1), dtype)
-    yield "a row", np.ones((1, d), dtype)
-    yield "empty", np.ones(0, dtype)
-    yield "longer", np.ones(d + 1, dtype)
-    yield "endless", np.broadcast_to(dtype.type(1), (2**40,))
-    yield "other floats", np.ones(d, other)
-    yield "halves", np.ones(d, np.float16)
-    yield "long doubles", np.ones(d, np.longdouble)
-    yield "whole numbers", np.ones(d, np.int64)
-    yield "truths", np.ones(d, bool)
-    yield "complex", np.ones(d, complex)
-    yield "objects", np.full(d, "1", object)
-    yield "texts", np.array(["1"] * d)
-    yield "bytes", np.array([b"1"] * d)
-    yield "dates", np.zeros(d, "datetime64[s]")
-    yield "records", np.zeros(d, [("x", dtype)])
-    yield "the other byte order", np.ones(d, dtype.newbyteorder("S"))
-    yield "masked", np.ma.masked_array(np.ones(d, dtype), True)
-    yield "a list", [1.0] * d
-    yield "a dict", {"layer.w": update}
-    yield "a text", "nan"
-    yield "raw", update.tobytes()
-    yield "nothing", None
-    yield "moody", Moody()
-    yield "NaN", np.full(d, np.nan, dtype)
-    yield "Inf", np.where(np.arange(d) == 0, np.inf, update).astype(dtype)
-    yield "opposite infinities", np.resize([np.inf, -np.inf], d).astype(dtype)
-    if dtype == np.float64:
-        yield "huge", np.full(d, 1e200)
+    huge = {"huge": np.full(d, 1e200)} if dtype == np.float64 else {}
+    return huge | {
+        "one number": np.ones(1 if d > 1 else 2, dtype),
+        "a scalar": np.array(1.0, dtype),
+        "a column": np.ones((d, 1), dtype),
+        "a row": np.ones((1, d), dtype),
+        "empty": np.ones(0, dtype),
+        "longer": np.ones(d + 1, dtype),
+        "endless": np.broadcast_to(dtype.type(1), (2**40,)),
+        "other floats": np.ones(d, np.float64 if dtype == np.float32 else np.float32),
+        "halves": np.ones(d, np.float16),
+        "long doubles": np.ones(d, np.longdouble),
+        "whole numbers": np.ones(d, np.int64),
+        "truths": np.ones(d, bool),
+        "complex": np.ones(d, complex),
+        "objects": np.full(d, "1", object),
+        "texts": np.array(["1"] * d),
+        "bytes": np.array([b"1"] * d),
+        "dates": np.zeros(d, "datetime64[s]"),
+        "records": np.zeros(d, [("x", dtype)]),
+        "the other byte order": np.ones(d, dtype.newbyteorder("S")),
+        "masked": np.ma.masked_array(np.ones(d, dtype), mask=True),
+        "a list": [1.0] * d,
+        "a dict": {"layer.w": update},
+        "a text": "nan",
+        "raw": update.tobytes(),
+        "nothing": None,
+        "moody": Moody(),
+        "NaN": np.full(d, np.nan, dtype),
+        "Inf": np.where(np.arange(d) == 0, np.inf, update).astype(dtype),
+        "opposite infinities": np.resize([np.inf, -np.inf], d).astype(dtype),
+    }
 
 
-FORMS = [name for name, _ in _forms(np.ones(2))]
+FORMS = [*_forms(np.ones(2))]
 WRONG_KEYS = {
     "the round before": {"round_num": ROUND - 1},
     "a later round": {"round_num": ROUND + 1},
@@ -165,29 +165,30 @@ def replies_of(case):
 def bad_replies(case, client):
     """Return what a bad client sends under its own name, a list."""
     what, _, name = case.bad[client].partition(": ")
-    ours = case.sent[client]
-    match what:
-        case "update" | "buffers":
-            model = ours.update if what == "update" or not case.num_buffers else ours.buffers
-            form = dict(_forms(model)).get(name, np.full_like(model, np.nan))
-            field = what if case.num_buffers else "update"
-            return [honest_reply(case, client, **{field: form})]
-        case "num_examples" | "loss":
-            return [honest_reply(case, client, **{what: NUMBERS[name]})]
-        case "key":
-            return [honest_reply(case, client, **WRONG_KEYS[name])]
-        case "client_id":
-            return [replace(honest_reply(case, client), client_id=IDS[name])]
-        case "not a reply":
-            return [NOT_REPLIES[name]]
-        case "an echo":
-            return [honest_reply(case, client, round_num=r) for r in range(ROUND)]
-        case "again and again":
-            return [honest_reply(case, client, update=None)] * 4
-        case "half an example":
-            return [honest_reply(case, client, num_examples=0.5)]
-        case "huge in float32":
-            return [honest_reply(case, client, update=np.full_like(ours.update, 3e38))]
-        case "denormal":
-            return [honest_reply(case, client, update=np.full_like(ours.update, 1e-45))]
-    return []
+    if what == "not a reply":
+        return [NOT_REPLIES[name]]
+    if what == "an echo":
+        return [honest_reply(case, client, round_num=before) for before in range(ROUND)]
+    if what == "again and again":
+        return [honest_reply(case, client, update=None)] * 4
+    changes = _changes(case, client, what, name)
+    return [replace(honest_reply(case, client), **changes)] if changes else []
+
+
+def _changes(case, client, what, name):
+    """Return what is changed about an honest reply; nothing where there is none."""
+    update, buffers = case.sent[client].update, case.sent[client].buffers
+    if what in {"update", "buffers"}:
+        field = what if case.num_buffers else "update"
+        model = buffers if field == "buffers" else update
+        return {field: _forms(model).get(name, np.full_like(model, np.nan))}
+    tables = {
+        "num_examples": {"num_examples": NUMBERS.get(name)},
+        "loss": {"loss": NUMBERS.get(name)},
+        "key": WRONG_KEYS.get(name),
+        "client_id": {"client_id": IDS.get(name)},
+        "half an example": {"num_examples": 0.5},
+        "huge in float32": {"update": np.full_like(update, 3e38)},
+        "denormal": {"update": np.full_like(update, 1e-45)},
+    }
+    return tables.get(what)
