@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["Page", "build_page", "is_page"]
 
 _MARK = '<meta name="generator" content="fedmgda report">'
-_ADDRESSES = 68 << 30  # bytes: what the JavaScript engine behind the pictures reserves, and a little
+_ADDRESSES = (
+    68 << 30
+)  # bytes: what the JavaScript engine behind the pictures reserves, and a little
 
 
 @final
