@@ -12,7 +12,7 @@ from fuzz_targets import TARGETS
 from fuzzing import CORPUS
 
 FEW, FEW_QUICK = 5, 150
-ALL, ALL_QUICK = 400, 6000
+ALL, ALL_QUICK = 600, 6000
 
 
 @pytest.fixture
