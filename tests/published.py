@@ -6,8 +6,15 @@ from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
-from fedmgda.paper import decide, open_published, paired_difference
+from fedmgda.paper import (
+    decide,
+    load_study,
+    open_published,
+    paired_difference,
+    plan_study,
+)
 from fedmgda.paper._comparison import cell_name, compare
+from fedmgda.paper._cost import _costs
 from fedmgda.paper._report import make_report
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -26,7 +33,10 @@ class Level(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """A difference and its interval; formatted by its digits, `i` shows the interval alone."""
+    """A difference and its interval; formatted by its digits.
+
+    `i` shows the interval alone, `h` half its width: what is smaller could not have been seen.
+    """
 
     mean: float
     low: float
@@ -34,8 +44,20 @@ class Gap(NamedTuple):
 
     def __format__(self, spec):
         digits = spec[-1]
+        if spec.startswith("h"):
+            return f"±{(self.high - self.low) / 2.0:.{digits}f}"
         interval = f"[{self.low:+.{digits}f}, {self.high:+.{digits}f}]"
         return interval if spec.startswith("i") else f"{self.mean:+.{digits}f} {interval}"
+
+
+class Cost(NamedTuple):
+    """What something takes of one core; formatted in hours or minutes."""
+
+    hours: float
+
+    def __format__(self, spec):
+        minutes = 60.0 * self.hours
+        return f"{self.hours:.1f} h" if self.hours >= 1.0 else f"{minutes:.0f} min"
 
 
 @cache
@@ -64,15 +86,37 @@ def _gap(folder, first, second, metric):
 
 
 @cache
-def _decisions():
+def decisions():
+    """Return the primary comparisons that have all their seeds, decided together."""
     folders = [path.parent.name for path in RESULTS.glob("*/*-primary.csv")]
     samples = [found for folder in folders for found in report(folder).primaries.items()]
     return {found.primary.name: found for found in decide(dict(samples))}
 
 
 def _primary(name):
-    found = _decisions()[name]
+    found = decisions()[name]
     return Gap(found.mean, found.low, found.high)
+
+
+def _cost(folder):
+    results = report(folder).results
+    pace = _costs()["seconds_per_round"][open_published(RESULTS / folder).study.name]
+    return Cost(pace * sum(result.run.spec.rounds for result in results) / 3600.0)
+
+
+def cost(folder):
+    """Return how to find what the runs of a study take, by the rounds that were timed."""
+    return partial(_cost, folder)
+
+
+def planned_cost(name, setting):
+    """Return how to find what a study would take in a setting."""
+
+    def found():
+        rounds = sum(run.spec.rounds for run in plan_study(load_study(name), setting))
+        return Cost(_costs()["seconds_per_round"][name] * rounds / 3600.0)
+
+    return found
 
 
 def level(folder, row, metric):

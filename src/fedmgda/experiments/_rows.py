@@ -86,7 +86,9 @@ class ProtectionRow:
         turned_norm: ‖z'‖.
         scale: s, the share of z' that was made; None where the round is held.
         opposed: For each s = 1, 1/2, ... that was tried, the clients whose loss rose.
-        other_opposed: Likewise where, with `allow`, another cone was tried too, in vain.
+        other_opposed: Likewise of attempts that came to nothing: with another cone, where `allow`
+            gives one, or with running statistics that move or stay.
+        buffers_stayed: Whether the step was made with running statistics that stay.
         before: Of shape `(m,)`: f_i(w_t) as the participants said it.
         after: Of shape `(m,)`: f_i(w_{t+1}) as they said it; None where the round is held.
         moved_norm: ‖Δ‖ for Δ = w_t - w_{t+1}, as it was really made.
@@ -111,6 +113,7 @@ class ProtectionRow:
     scale: float | None
     opposed: tuple[tuple[int, ...], ...]
     other_opposed: tuple[tuple[int, ...], ...] = json_field(default=(), omit=True)
+    buffers_stayed: bool = json_field(default=False, omit=True)
     before: Vector
     after: Vector | None
     moved_norm: float

@@ -40,6 +40,7 @@ from fedmgda.experiments._scores import check_metrics_of_task, with_metrics
 from fedmgda.experiments._sentences import TOO_LONG_STEPS, buffers
 from fedmgda.experiments._settle import Settled, settle
 from fedmgda.experiments._signals import Interrupted, interruptible
+from fedmgda.experiments._steady import check_steady
 from fedmgda.experiments._validation import (
     check_validation,
     select_model,
@@ -108,6 +109,8 @@ def execute(
         spec = with_client_ids(spec, data.client_names, data.num_clients)
         spec = carried_out(spec, data.num_clients)
         with _pool(spec, data) as pool, official_test(spec, pool) as official:
+            if spec.server.protect is not None and spec.baseline is None:
+                check_steady(pool)
             # Format 1 left memory-mapped features out of the fingerprint.
             old = fingerprint(data, mapped=False)
             here = _Here(notes=notes, also=(old,), official=official)

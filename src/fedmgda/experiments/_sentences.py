@@ -139,7 +139,8 @@ _BUFFERS = (
 )
 _BUFFERS_PROTECTED = (
     "The model has running statistics (batch norm, {count} numbers): they are averaged over "
-    "clients, and participants take their losses with them."
+    "clients, participants take their losses with them, and where they stand in the way of every "
+    "length of a step they stay."
 )
 TOO_LONG_STEPS = "{error} The usual cause is a learning rate that is too large: try -c {hint}"
 

@@ -149,11 +149,10 @@ def _expected(folder: Folder) -> tuple[Sequence[int], Sequence[int]]:
 
 def _look_at_rounds(folder: Folder, ledger: Ledger) -> None:
     rows = folder.rounds[0]
-    if not rows or not folder.num_clients:
+    if not rows or folder.sizes is None or not folder.num_clients:
         return
-    facts = round_facts(
-        folder.spec, folder.num_clients, folder.names, folder.precision, folder.grams
-    )
+    train_sizes = folder.sizes["train"]
+    facts = round_facts(folder.spec, train_sizes, folder.names, folder.precision, folder.grams)
     ledger.add(*check_rounds(facts, rows))
 
 

@@ -138,11 +138,12 @@ class Folder:
     def precision(self) -> Precision:
         """How exact the numbers of the rounds are."""
         if self.model is None:
-            return Precision(num_params=self._most_params(), model_length=None)
+            return Precision(num_params=self._most_params(), num_buffers=None, model_length=None)
         floats = [array for array in self.model.values() if array.dtype.kind == "f"]
         squares = [float(np.vdot(a, a)) for a in (array.astype(np.float64) for array in floats)]
         return Precision(
             num_params=sum(array.size for array in floats) - self.num_buffers or None,
+            num_buffers=self.num_buffers,
             model_length=float(np.sqrt(sum(squares))),
         )
 

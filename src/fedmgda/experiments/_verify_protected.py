@@ -76,6 +76,7 @@ class ProtectionCheck:
         protect = spec.server.protect
         self._spec = protect if isinstance(protect, ProtectSpec) else None
         self._malicious, self._precision = malicious, precision
+        self._ways = 1 if precision.num_buffers == 0 else 2  # running statistics move, or stay
         self._model: str | None = None  # the digest after the last round
         self._omega = Tally("ω, the margin")
         self._cone = Tally("the turned step")
@@ -95,7 +96,9 @@ class ProtectionCheck:
         if step is None or spec is None:
             return
         if not self._losses.check(
-            _is_whole(row, step, spec), place, "the parts of its protection do not fit together"
+            _is_whole(row, step, spec, self._ways),
+            place,
+            "the parts of its protection do not fit together",
         ):
             return
         there = step.gradient_norms > NO_SLOPE
@@ -235,7 +238,7 @@ class ProtectionCheck:
         """Whom `allow` leaves out of the cone are those that would turn the step most."""
         place, row, step, there = about.place, about.row, about.step, about.there
         if not spec.allow:
-            nobody = not step.overridden and not step.other_opposed
+            nobody = not step.overridden and (self._ways > 1 or not step.other_opposed)
             self._cone.check(nobody, place, "somebody is overridden, and nobody may")
             return
         if about.gram is None or not about.whole or not there.any():
@@ -328,16 +331,18 @@ class ProtectionCheck:
             self._least = least if self._least is None else min(least, self._least)
 
 
-def _is_whole(row: RoundRow, step: ProtectionRow, spec: ProtectSpec) -> bool:
-    """Tell whether the parts of a protected round fit together."""
+def _is_whole(row: RoundRow, step: ProtectionRow, spec: ProtectSpec, ways: int) -> bool:
+    """Tell whether the parts of a protected round fit together; a cone is tried in so many ways."""
     m, held = len(row.client_ids), step.scale is None
     arrays = [getattr(step, name) for name in _PER_CLIENT]
     fits = all(len(array) == m and bool(np.isfinite(array).all()) for array in arrays)
     fits = fits and (step.after is None if held else len(_some(step.after)) == m)
     tried = (*step.opposed, *step.other_opposed)
     named = {*step.overridden, *(client for trial in tried for client in trial)}
-    most = max(len(step.opposed), len(step.other_opposed))
-    fits = fits and named <= set(row.client_ids) and most <= spec.trials
+    others = ways * (2 if spec.allow else 1) - 1  # attempts beside the one that is told of
+    fits = fits and named <= set(row.client_ids) and len(step.opposed) <= spec.trials
+    fits = fits and len(step.other_opposed) <= others * spec.trials
+    fits = fits and not (step.buffers_stayed and (held or ways == 1))
     numbers = (step.omega_gap, step.margin, step.gap, step.violation, step.step_norm)
     fits = fits and all(number >= 0.0 for number in numbers) and len(step.model) == 64
     return fits and step.reason in _REASONS and (step.reason is None) != held

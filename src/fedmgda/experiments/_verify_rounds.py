@@ -21,7 +21,7 @@ from fedmgda.values import Cohort
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from fedmgda._types import Vector
+    from fedmgda._types import Indices, Vector
     from fedmgda.attacks import Attack
     from fedmgda.experiments._audit import Finding
     from fedmgda.experiments._rows import Gram, RoundRow
@@ -46,6 +46,7 @@ class RunFacts:
     Attributes:
         spec: The spec as it is carried out, its clients by number.
         num_clients: How many clients there are.
+        train_sizes: How many training examples each has; None where rounds do not tell of them.
         malicious: The clients that attack; None where nobody knows them by number.
         rule: The rule; None where it cannot be built.
         no_rule: Why not, in a few words.
@@ -60,6 +61,7 @@ class RunFacts:
 
     spec: Spec
     num_clients: int
+    train_sizes: Indices | None
     malicious: tuple[int, ...] | None
     rule: Rule | None
     no_rule: str
@@ -105,6 +107,7 @@ class _RoundCheck:
         losses = self._reported(row)
         cohort = _cohort(row, gram, losses) if row.client_ids else None
         self._look_at_participants(place, row)
+        self._look_at_examples(place, row)
         self._look_at_schedule(place, row, cohort)
         self._look_at_losses(place, row)
         if cohort is not None:
@@ -143,6 +146,19 @@ class _RoundCheck:
         counted = set(row.client_ids)
         holds = counted <= set(drawn) and set(drawn) <= counted | left_out
         self._drawn.check(holds, place, "its clients are not those that the seed draws")
+
+    def _look_at_examples(self, place: str, row: RoundRow) -> None:
+        """Who is honest has as many examples as the partition gives it."""
+        facts = self._facts
+        if facts.train_sizes is None or row.num_examples is None or facts.malicious is None:
+            return
+        honest = ~among(row.client_ids, facts.malicious)
+        held = facts.train_sizes[np.array(row.client_ids, dtype=np.int64)]
+        wrong = np.flatnonzero(honest & (row.num_examples != held))
+        named = ", ".join(str(row.client_ids[client]) for client in wrong[:3])
+        self._drawn.check(
+            not len(wrong), place, f"num_examples of client {named} is not what the partition says"
+        )
 
     def _look_at_schedule(self, place: str, row: RoundRow, cohort: Cohort | None) -> None:
         """η_t is what the schedule gives, and 0 where nobody sent anything."""

@@ -16,6 +16,7 @@ from fedmgda.rules import AFL, FedAvg, FedMGDA, QFedAvg
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from fedmgda._types import Indices
     from fedmgda.attacks import Attack
     from fedmgda.experiments._rows import Gram, RoundRow
     from fedmgda.experiments._spec import Spec
@@ -47,7 +48,7 @@ def attackers(spec: Spec) -> tuple[int, ...] | None:
 
 def round_facts(
     spec: Spec,
-    num_clients: int,
+    train_sizes: Indices,
     names: tuple[str, ...] | None,
     precision: Precision,
     gram: Callable[[RoundRow], tuple[Gram | None, Gram | None]],
@@ -56,17 +57,18 @@ def round_facts(
 
     Args:
         spec: The spec as it is carried out, its clients by number as far as they are known.
-        num_clients: How many clients there are.
+        train_sizes: How many training examples each client has.
         names: What they are called, where they have names.
         precision: How exact the numbers are.
         gram: From a round to what was kept of its Gram matrices.
     """
-    malicious = attackers(spec)
+    malicious, num_clients = attackers(spec), len(train_sizes)
     rule, no_rule = _rule(spec, _Federation(num_clients=num_clients, client_names=names))
     sampler, no_sampler = _sampler(spec, num_clients, malicious)
     return RunFacts(
         spec=spec,
         num_clients=num_clients,
+        train_sizes=None if spec.baseline else train_sizes,
         malicious=malicious,
         rule=rule,
         no_rule=no_rule,

@@ -44,10 +44,12 @@ class Precision:
 
     Attributes:
         num_params: d; None where nothing tells.
+        num_buffers: How many numbers are running statistics; None where nothing tells.
         model_length: ‖w‖ of the trained model; None where there is none.
     """
 
     num_params: int | None
+    num_buffers: int | None
     model_length: float | None
 
     def of_products(self, num_clients: int) -> float:

@@ -6,13 +6,16 @@
 3. z is turned into the nearest z' with ⟨u_i, z'⟩ >= min(κ ω, 0.3) ‖z‖ for all i.
 4. z' is shortened to s z', s = 1, ½, ¼, ..., until no participant's loss rises; if there is no such
    step the round is held: the model stays.
+
+Float buffers move with z', s times as far. No gradient speaks of them, so that they alone may raise
+a loss at every length: then the lengths are tried again with buffers that stay.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, product
 from typing import TYPE_CHECKING, Literal, TypeAlias, final
 
 import numpy as np
@@ -98,7 +101,9 @@ class Protected:
         turned_norm: ‖z'‖.
         scale: s; None where the round is held.
         opposed: For each length that was tried, the clients whose loss rose or is not known.
-        other_opposed: Likewise where, with `allow`, another cone was tried too.
+        other_opposed: Likewise of the attempts that came to nothing beside it: with another cone,
+            where `allow` gives one, or with buffers that move or stay.
+        buffers_stayed: Whether the step was made with float buffers that stay.
         before: Of shape `(m,)`, f_i(w_t) as the participants say it.
         after: Of shape `(m,)`, f_i(w_{t+1}) as they say it; None where the round is held.
         moved_norm: ‖Δ‖ for Δ = w_t - w_{t+1}, as it was really made.
@@ -124,6 +129,7 @@ class Protected:
     scale: float | None
     opposed: tuple[tuple[int, ...], ...]
     other_opposed: tuple[tuple[int, ...], ...]
+    buffers_stayed: bool
     before: Vector
     after: Vector | None
     moved_norm: float
@@ -163,12 +169,15 @@ def protect(
         slopes = _Slopes.of(gradients, step[:d])
         aims = _aims(protection, slopes, cohort.client_ids)
     attempts = list[_Attempt]()
-    for aim in aims:
+    for aim, stay in product(aims, (False, True) if step[d:].any() else (False,)):
         turned = step.astype(np.float64)
         turned[:d] += _turn(gradients, slopes.norms, aim.multipliers)
+        if stay:
+            turned[d:] = 0.0
         trials = () if aim.stationary else _trials(params, turned, protection.trials)
         search = _Search(protection.allow, cohort.client_ids, before, losses)
-        attempts.append(_Attempt(aim, turned[:d], search, *search.first_accepted(trials, at_once)))
+        found = search.first_accepted(trials, at_once)
+        attempts.append(_Attempt(aim, stay, turned[:d], search, *found))
         if attempts[-1].model is not None:
             break
     made = attempts[-1] if attempts[-1].model is not None else attempts[0]
@@ -191,6 +200,7 @@ def protect(
         scale=made.scale,
         opposed=tuple(made.search.opposed),
         other_opposed=tuple(o for one in attempts if one is not made for o in one.search.opposed),
+        buffers_stayed=made.model is not None and made.buffers_stay,
         before=before,
         after=made.after,
         moved_norm=euclidean_norm(moved),
@@ -380,6 +390,7 @@ class _Attempt:
     """A way the step may go, and what came of it: a model, s and losses, or none of them."""
 
     aim: _Aim
+    buffers_stay: bool
     turned: Vector
     search: _Search
     model: Vector | None

@@ -29,6 +29,13 @@ def protected(tmp_path_factory):
     return finished_run(tmp_path_factory.mktemp("protected") / "run", **PROTECTED).path
 
 
+def test_a_model_that_answers_otherwise_each_time_is_refused(tmp_path):
+    model = {"name": "batch_norm:Fickle"}
+    with pytest.raises(SpecError, match=r"gives another one each time: [\d.]+ and [\d.]+ on"):
+        finished_run(tmp_path / "protected", **PROTECTED, model=model)
+    assert finished_run(tmp_path / "plain", rounds=1, model=model).done
+
+
 class TestKey:
     def test_true_is_a_table_of_defaults_and_false_is_none(self):
         assert small_spec(server={"protect": True}).server.protect == ProtectSpec()

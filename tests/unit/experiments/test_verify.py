@@ -50,6 +50,11 @@ KINDS = {
     "divergence": {"clients": {"per_round": 2, "client_lr": 1e4}},
     "many": {"data": {"num_clients": 70}, "clients": {"participation": 1.0}, "rounds": 2},
     "batch norm": {"model": {"name": "batch_norm:model"}, "server": {"protect": True}},
+    "statistics that stay": {
+        "model": {"name": "batch_norm:model"},
+        "server": {"protect": True, "lr": 0.01},
+        "rule": {"name": "fedavg-n"},
+    },
     "allowed": {
         "server": {"protect": {"allow": 1}, "lr": 3.0},
         "clients": {"per_round": 3},
@@ -75,6 +80,9 @@ CHANGES = {
     "improved": ("rounds.jsonl", lambda rows: rows[1].update(improved=50.0)),
     "a loss": ("rounds.jsonl", lambda rows: rows[1]["losses_after"].__setitem__(0, 99.0)),
     "who took part": ("rounds.jsonl", lambda rows: rows[1].update(clients=[0, 1, 99])),
+    "training examples": (
+        "rounds.jsonl", lambda rows: rows[1]["num_examples"].__setitem__(0, 7.2e6),
+    ),
     "sacrificed": ("rounds.jsonl", lambda rows: rows[1].update(sacrificed=[1])),
     "a client's loss": (
         "evaluations.jsonl", lambda rows: rows[-1]["losses"].__setitem__(0, 0.1),

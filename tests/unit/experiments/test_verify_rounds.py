@@ -76,13 +76,16 @@ class Recorded:
                 ),
             ),
             num_clients=federation.num_clients,
+            train_sizes=None,
             malicious=(),
             rule=federation.rule,
             no_rule="",
             sampler=federation.sampler,
             no_sampler="",
             schedule=federation.schedule,
-            precision=Precision(num_params=self.num_params, model_length=self.length),
+            precision=Precision(
+                num_params=self.num_params, num_buffers=0, model_length=self.length
+            ),
             gram=lambda row: self.grams[row.round_num - 1],
             attack=None,
         )
@@ -159,7 +162,9 @@ def weighed(rule, cohort):
 
 
 def looked_at(rule, cohort, row, gram):
-    precision = Precision(num_params=cohort.updates.num_columns, model_length=None)
+    precision = Precision(
+        num_params=cohort.updates.num_columns, num_buffers=None, model_length=None
+    )
     check = StepCheck(rule, "", len(cohort.client_ids), precision)
     known = replace(cohort, updates=RecordedUpdates(row.norms, gram))
     check.check("line 1", row, known, gram, reported=True)
@@ -299,6 +304,7 @@ OF_PROTECTION = {
     "held": put(scale=None, after=None, reason="opposed"),
     "an override": put(overridden=(0,)),
     "another cone": put(other_opposed=((0, 1, 2),)),
+    "buffers of a model that has none": put(buffers_stayed=True),
     "no model": put(model=""),
     "a short array": lambda step: replace(step, inner=step.inner[1:]),
 }

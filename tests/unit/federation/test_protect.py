@@ -141,6 +141,30 @@ def test_a_step_of_nothing_is_held():
     assert record.protected.omega is None
 
 
+@pytest.mark.parametrize(("worse", "stay"), [(-1.0, False), (0.0, False), (100.0, True)])
+def test_buffers_that_are_in_the_way_of_every_length_stay(worse, stay):
+    """A whole step brings a float buffer from 0 to -1, which costs everybody `worse`."""
+    quadratics, start = Quadratics(ANCHORS[:3], client_lr=0.1), np.append(START, 0).astype("f4")
+
+    def train(params, client_ids, round_num):
+        cohort = quadratics.train_and_differentiate(params[:-1], client_ids, round_num)
+        return replace(cohort, buffers=np.ones((len(client_ids), 1), np.float32))
+
+    def losses(models, client_ids):
+        found = quadratics.evaluate(models[:, :-1], client_ids)
+        return replace(found, losses=found.losses - worse * models[:, -1:])
+
+    federation = quadratics.protected(FedAvg(), train_cohort=train, losses=losses, num_buffers=1)
+    states, (record,) = run(federation, start, 1)
+    protected = record.protected
+    assert not protected.held
+    assert kept(record)
+    assert protected.buffers_stayed == stay
+    assert states[1].params[-1] == (0.0 if stay else -1.0)
+    assert [len(trial) for trial in protected.other_opposed] == [3] * 12 * stay
+    assert protected.opposed == ((),)
+
+
 def test_allow_leaves_out_who_turns_the_step_most_and_says_whom():
     anchors = np.array([[4.0, 1.0], [4.0, -1.0], [-5.0, 0.0]])
     quadratics, start = Quadratics(anchors, client_lr=0.1), np.zeros(2, np.float32)

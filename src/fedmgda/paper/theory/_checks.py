@@ -9,6 +9,7 @@ from fedmgda.paper.theory import (
     _convex,
     _decrease,
     _descent,
+    _front,
     _local_steps,
     _pareto,
     _proximal,
@@ -35,6 +36,7 @@ def theory_checks(seed: int = 0) -> tuple[Check, ...]:
     return (
         *_pareto.optimal_is_stationary(seed),
         *_pareto.stationary_is_optimal(seed),
+        *_front.concave_front(seed),
         *_stationarity.exact_gradients(seed),
         *_stationarity.noisy_gradients(seed),
         *_stationarity.sampled_users(seed),
