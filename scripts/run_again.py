@@ -49,22 +49,30 @@ def study_folders(results: Path) -> list[Path]:
     return sorted(path.parent for path in results.rglob("setting.json"))
 
 
-def cell_of(published: PublishedStudy) -> tuple[int, tuple[str, ...]]:
-    """Return the seed and the rows of the cell that is run again: of FedMGDA+ where it is there."""
+def cell_of(published: PublishedStudy, source: Path) -> PlannedRun:
+    """Return the run that is made again: protected FedMGDA+, else FedMGDA+, else the first."""
     runs = plan_study(published.study, published.setting)
     kept = [run for run in runs if published.result(run) is not None]
-    chosen = next((run for run in kept if "FedMGDA+" in run.cell.get("variant", "")), kept[0])
-    return chosen.seed, tuple(chosen.cell.values())
+    names = ["FedMGDA+ protected"] if knows(published, source) else []
+    for name in [*names, "FedMGDA+"]:
+        if found := [run for run in kept if run.cell.get("variant", "").startswith(name)]:
+            return found[0]
+    return kept[0]
 
 
-def run_cell(published: PublishedStudy, source: Path, out: Path) -> Path:
+def knows(published: PublishedStudy, source: Path) -> bool:
+    """Whether sources have the study itself; else they have the one whose runs it shares."""
+    return (source / "fedmgda" / "paper" / "specs" / f"{published.study.name}.toml").is_file()
+
+
+def run_cell(published: PublishedStudy, chosen: PlannedRun, source: Path, out: Path) -> Path:
     """Run a cell with the sources of a folder, and return the folder of the run."""
-    seed, rows = cell_of(published)
-    first = plan_study(published.study, published.setting)[0].seed == seed and seed == 1
-    words = ["reproduce", published.study.name, "--compat", published.setting.compat]
-    words += ["--rounds", str(ROUNDS), "--seeds", "1" if first else f"{seed}-{seed}"]
-    words += [word for row in rows for word in ("-r", row)]
-    words += [word for change in published.setting.changes for word in ("-c", change)]
+    study, setting, seed = published.study, published.setting, chosen.seed
+    words = ["reproduce", study.name if knows(published, source) else study.runs]
+    words += ["--compat", setting.compat, "--rounds", str(ROUNDS)]
+    words += ["--seeds", "1" if seed == 1 else f"{seed}-{seed}"]  # the first one is 1 or 6
+    words += [word for row in chosen.cell.values() for word in ("-r", row)]
+    words += [word for change in setting.changes for word in ("-c", change)]
     command = [sys.executable, "-m", "fedmgda", *words, "--jobs", "1", "--out", str(out)]
     surroundings = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
     subprocess.run(command, env=surroundings, check=True, stdout=subprocess.DEVNULL)
@@ -107,16 +115,20 @@ def digest(model: dict[str, np.ndarray]) -> str:
 
 def again(results: Path, folder: Path, scratch: Path) -> list[dict[str, Any]]:
     """Run a cell of a study by each of its commits, and by the sources of now."""
+    head = ["git", "rev-parse", "HEAD"]
+    here = subprocess.run(head, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
     published, name = open_published(folder), str(folder.relative_to(results))
-    seed, rows = cell_of(published)
-    now = run_cell(published, ROOT / "src", scratch / name.replace("/", "-") / "now")
-    found = []
+    found: list[dict[str, Any]] = []
+    runs: dict[str, Path] = {}
     for commit in sorted({place.commit for place in published.environments if place.commit}):
-        then = run_cell(
-            published, sources_of(commit, scratch), scratch / name.replace("/", "-") / commit
-        )
-        facts = {"study": name, "commit": commit, "cell": list(rows), "seed": seed}
-        found.append({**facts, **compared(then, now)})
+        source, out = sources_of(commit, scratch), scratch / "runs" / name
+        chosen = cell_of(published, source)
+        if (key := chosen.folder_name) not in runs:
+            runs[key] = run_cell(published, chosen, ROOT / "src", out / key)
+        then = run_cell(published, chosen, source, out / commit)
+        cell = {"study": name, "commit": commit, "now": here}
+        cell |= {"cell": list(chosen.cell.values()), "seed": chosen.seed}
+        found.append({**cell, **compared(then, runs[key])})
         print(json.dumps(found[-1]), flush=True)
     return found
 
@@ -128,7 +140,9 @@ def page(results: Path, facts: dict[str, Any]) -> str:
         name = str(folder.relative_to(results))
         mine = [cell for cell in facts["cells"] if cell["study"] == name]
         lines.append("| " + " | ".join(_row(open_published(folder), name, mine)) + " |")
-    return f"{ABOUT}\n\n" + "\n".join(lines) + f"\n\nSources of now: {facts['now'][:7]}.\n"
+    now = ", ".join(sorted({cell["now"][:7] for cell in facts["cells"]}))
+    why = "".join(f"\n- {study}: {text}" for study, text in facts["changes"].items())
+    return f"{ABOUT}\n\n" + "\n".join(lines) + f"\n\nSources of now: {now}. What changed:\n{why}\n"
 
 
 def _row(published: PublishedStudy, name: str, cells: list[dict[str, Any]]) -> list[str]:
@@ -159,9 +173,14 @@ def _share(values: list[float]) -> str:
     return f"{np.mean(known):.2f} ({max(known):.2f})" if known else "-"
 
 
+def is_same(cell: dict[str, Any]) -> bool:
+    """Whether all evaluations and every byte of the model are the same."""
+    return bool(cell["model_then"] == cell["model_now"] and cell["accuracy_gap"] == 0.0)
+
+
 def _said(cell: dict[str, Any]) -> str:
     where = f"{', '.join(cell['cell'])}, seed {cell['seed']}, {cell['commit'][:7]}"
-    if cell["model_then"] == cell["model_now"] and cell["accuracy_gap"] == 0.0:
+    if is_same(cell):
         return f"{where}: same ({cell['model_now'][:8]})"
     return f"{where}: {100 * cell['accuracy_gap']:.2g} points, {cell['parameter_gap']:.1e}"
 
@@ -170,12 +189,8 @@ def main() -> None:
     """Run what is asked for, and write."""
     results, names = Path(sys.argv[1]), sys.argv[2:]
     path = results / "again.json"
-    facts = json.loads(path.read_text()) if path.exists() else {"now": "", "cells": []}
+    facts = json.loads(path.read_text()) if path.exists() else {"cells": [], "changes": {}}
     if names != ["--page"]:
-        head = ["git", "rev-parse", "HEAD"]
-        facts["now"] = subprocess.run(
-            head, cwd=ROOT, check=True, capture_output=True, text=True
-        ).stdout.strip()
         with tempfile.TemporaryDirectory() as scratch:
             for folder in study_folders(results):
                 name = str(folder.relative_to(results))

@@ -86,14 +86,15 @@ def _gap(folder, first, second, metric):
 
 
 @cache
-def _decisions():
+def decisions():
+    """Return the primary comparisons that have all their seeds, decided together."""
     folders = [path.parent.name for path in RESULTS.glob("*/*-primary.csv")]
     samples = [found for folder in folders for found in report(folder).primaries.items()]
     return {found.primary.name: found for found in decide(dict(samples))}
 
 
 def _primary(name):
-    found = _decisions()[name]
+    found = decisions()[name]
     return Gap(found.mean, found.low, found.high)
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fedmgda.paper import Setting, open_published, plan_study
+from fedmgda.paper import PRIMARIES, Setting, open_published, plan_study
 from fedmgda.paper._published import _table
-from published import RESULTS, cost, gap, level, planned_cost, primary, report
+from published import RESULTS, cost, decisions, gap, level, planned_cost, primary, report
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 SHIFT, TRUE = "adult-bias-released-code", "adult-bias-paper"
@@ -450,6 +450,14 @@ def quoted(template, values):
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_a_claim_has_the_numbers_of_its_records(claim):
     assert quoted(*CLAIMS[claim]) in tables()
+
+
+@pytest.mark.parametrize("name", [primary.name for primary in PRIMARIES])
+def test_a_verdict_follows_from_its_interval(name):
+    decided = tables().partition("## The claims, explored")[0].splitlines()
+    (row,) = [line for line in decided if re.search(rf"\b{name}\b", line)]
+    found = decisions().get(name)
+    assert f"| **{found.word if found else 'undecided'}" in row
 
 
 def test_no_other_number_stands_in_the_tables():

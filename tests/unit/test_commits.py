@@ -53,3 +53,8 @@ def test_the_page_of_commits_says_what_the_records_say(script, facts):
 def test_a_cell_was_run_again_by_every_commit_of_a_study(folder, facts):
     again = {cell["commit"] for cell in facts["cells"] if cell["study"] == by_name(folder)}
     assert again == {place.commit for place in open_published(folder).environments}
+
+
+def test_where_a_cell_is_not_the_same_the_page_says_what_changed(script, facts):
+    changed = {cell["study"] for cell in facts["cells"] if not script.is_same(cell)}
+    assert changed == facts["changes"].keys()

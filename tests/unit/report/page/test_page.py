@@ -11,6 +11,7 @@ import pytest
 from fedmgda._errors import DataError
 from fedmgda.experiments import open_run
 from fedmgda.report.page import build_page, is_page
+from fedmgda.report.page._page import vega_script
 from runs import FORMAT_1, copy_of, finished_run
 
 HOSTILE = "<script>alert(1)</script>"
@@ -308,3 +309,11 @@ def test_every_reply_that_did_not_count_is_counted_by_reason(tmp_path):
     kinds = values_of(tables["quarantine-reasons"], "reason")
     assert len(kinds) == len(set(kinds)) <= 2
     assert not any(letter.isdigit() for kind in kinds for letter in kind)
+
+
+def test_a_limit_under_which_its_engine_would_end_the_process_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1 << 33, -1))
+    with pytest.raises(MemoryError, match=r"68 GiB of addresses.* is 8; raise it"):
+        vega_script.__wrapped__()
+    monkeypatch.setattr("resource.getrlimit", lambda _: (-1, -1))
+    assert "vega" in vega_script.__wrapped__()
