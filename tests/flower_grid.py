@@ -56,6 +56,10 @@ class MemoryGrid:
         if self.gone:
             raise ConnectionError("refused")
 
+    def answer(self, node, question):
+        """Return what a node answers: what a real one would."""
+        return answer_as(self.online[node], question)
+
     def _push(self, message):
         node, name = message.metadata.dst_node_id, f"message {len(self.asked)}"
         message.metadata.__dict__["_message_id"] = name
@@ -64,7 +68,7 @@ class MemoryGrid:
         if node not in self.online:
             self._reply(message, Error(5, "Node Unavailable"))
             return name
-        answer = answer_as(self.online[node], question)
+        answer = self.answer(node, question)
         if node in self.twist:
             answer = self.twist[node](question, answer)
         for one in answer if isinstance(answer, list) else [answer]:

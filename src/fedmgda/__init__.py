@@ -4,13 +4,23 @@ The public names are listed in `__init__.pyi`. Each is loaded when first used, s
 `import fedmgda` stays instant and needs neither torch nor a plotting library.
 """
 
-from fedmgda._lazy import lazy_package
-
 __version__ = "0.2.0"
 
-__getattr__, __all__ = lazy_package(__name__, __file__)
-__all__ += ["__version__"]
+
+def __getattr__(name):
+    """Load the public names when the first of them is asked for.
+
+    Nothing is imported before: the command line takes care of Ctrl-C as its first deed, and until
+    then an interruption would be a traceback.
+    """
+    from fedmgda._lazy import lazy_package  # noqa: PLC0415
+
+    load, names = lazy_package(__name__, __file__)
+    globals().update(__getattr__=load, __all__=[*names, "__version__"])
+    return globals()[name] if name == "__all__" else load(name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    import fedmgda  # noqa: PLC0415 (itself)
+
+    return sorted(fedmgda.__all__)

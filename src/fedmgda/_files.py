@@ -61,13 +61,14 @@ def make_folder(path: Path) -> None:
 def write_file(path: Path, content: bytes) -> None:
     """Write a file so that after a crash either the old or the new content is there, whole.
 
-    What stands there before, be it a link, is replaced and never written to.
+    What stands there before, be it a link, is replaced and never written to. What earlier writes of
+    this file left that were cut short is removed.
 
     Raises:
         StoreError: If the disk refuses; the old content is still there.
     """
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-    with _refusals(path, "written"):
+    with _refusals(path, "written"), _cleared(path) as folder:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _GUARDED, 0o666)
         try:
             try:
@@ -80,7 +81,7 @@ def write_file(path: Path, content: bytes) -> None:
             with suppress(OSError):  # room for others, on a disk that is full
                 os.unlink(temporary)  # noqa: PTH108
             raise
-        _sync_folder(path.parent)
+        os.fsync(folder)
 
 
 def read_file(path: Path, limit: int) -> bytes | None:
@@ -355,12 +356,24 @@ def _write_all(descriptor: int, content: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _sync_folder(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+@contextmanager
+def _cleared(path: Path) -> Iterator[int]:
+    """Open the folder of a file, and remove what writes of the file left that were cut short.
+
+    Whoever writes shares a lock on the folder meanwhile, and where somebody has it nothing is
+    removed: it may be what that process is writing.
+    """
+    left = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{12}}\.tmp")
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.fsync(descriptor)
+        with suppress(OSError):  # a file system without locks, or a file that may not be removed
+            if _flock(folder, fcntl.LOCK_EX, 1):
+                for name in filter(left.fullmatch, os.listdir(folder)):  # noqa: PTH208
+                    os.unlink(name, dir_fd=folder)
+            _flock(folder, fcntl.LOCK_SH, _TRIES)
+        yield folder
     finally:
-        os.close(descriptor)
+        os.close(folder)
 
 
 @contextmanager

@@ -74,3 +74,10 @@ def test_training_with_torch_needs_no_compiler(tmp_path):
     result = python(blocked + command.replace("sorted(", "list("), tmp_path)
     assert result.stderr.splitlines()[-1] == "0 ['numba']"
     assert (tmp_path / "runs" / "spec" / "DONE").exists()
+
+
+def test_next_to_nothing_is_loaded_before_an_interruption_is_taken_care_of(tmp_path):
+    """What is: the way to `signal`; all else comes when a Ctrl-C is a code and no traceback."""
+    code = "import sys, signal; before = {*sys.modules}; import fedmgda.cli; "
+    loaded = python(f"{code} print(*sorted({{*sys.modules}} - before))", tmp_path).stdout.split()
+    assert loaded == ["__future__", "fedmgda", "fedmgda.cli"]

@@ -1,12 +1,14 @@
 """The one way to write and to read: whole or not at all, no links, no devices, no surprises."""
 
 import errno
+import fcntl
 import hashlib
 import os
 import stat
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given, strategies as st
@@ -67,6 +69,16 @@ CHANGES = {
 BOTH = READS | CHANGES
 
 
+@contextmanager
+def locked_folder(path):
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 @pytest.fixture
 def precious(tmp_path):
     path = tmp_path / "precious"
@@ -121,9 +133,38 @@ def test_a_write_replaces_a_link_and_never_follows_it(tmp_path, precious):
 def test_a_temporary_file_is_never_one_that_was_there(tmp_path, monkeypatch, precious):
     monkeypatch.setattr("fedmgda._files.os.urandom", bytes)
     (tmp_path / ".file.000000000000.tmp").symlink_to(precious)
-    with pytest.raises(StoreError, match="cannot be written: File exists"):
+    with locked_folder(tmp_path), pytest.raises(StoreError, match="cannot be written: File exists"):
         write_file(tmp_path / "file", b"new")
     assert precious.read_bytes() == b"123\n"
+
+
+LEFT = (".file.0123456789ab.tmp", ".file.ba9876543210.tmp")
+OTHERS = (".file.tmp", ".other.0123456789ab.tmp", "file.0123456789ab.tmp")
+
+
+def test_what_writes_of_a_file_left_goes_with_the_next_and_nothing_else(tmp_path, precious):
+    for name in (LEFT[0], *OTHERS):
+        (tmp_path / name).touch()
+    (tmp_path / LEFT[1]).symlink_to(precious)
+    write_file(tmp_path / "file", b"new")
+    assert names_in(tmp_path) == sorted((*OTHERS, "file", precious.name))
+    assert precious.read_bytes() == b"123\n"
+
+
+def test_nothing_is_removed_that_somebody_may_be_writing(tmp_path):
+    (tmp_path / LEFT[0]).touch()
+    with locked_folder(tmp_path):  # as every write does
+        write_file(tmp_path / "file", b"new")
+    assert names_in(tmp_path) == [LEFT[0], "file"]
+
+
+def test_where_folders_have_no_locks_files_are_written_all_the_same(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr("fedmgda._files.fcntl.flock", refuse)
+    write_file(tmp_path / "file", b"new")
+    assert names_in(tmp_path) == ["file"]
 
 
 @pytest.mark.parametrize("name", BOTH)

@@ -6,8 +6,6 @@ import os
 import signal
 import sys
 
-from fedmgda.cli._streams import prepare_streams, silence_output
-
 __all__ = ["main"]
 
 
@@ -17,6 +15,8 @@ def main() -> None:
     if before is signal.default_int_handler:
         # Nothing has begun that could be lost, and an exception amid imports may become any other.
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))
+    from fedmgda.cli._streams import prepare_streams, silence_output  # noqa: PLC0415 (only now)
+
     prepare_streams()
     try:
         from fedmgda.cli._app import run_app  # noqa: PLC0415 (optional packages)

@@ -39,7 +39,7 @@ _EXPENDABLE = (  # what is left out where there is no room, in this order, and d
 )
 _NAME, _HEAD = 20, 12  # cells of a client and of a run at most
 _HEADS = ("all rows", "average", "worst", "gain", "better", "lose", "chance", "worse", "chance")
-_KEY = re.compile(r"(^|_)((?:[a-z]+\.)+[a-z_]+)=")  # of a spec, in the name of a run of a sweep
+_KEY = re.compile(r"(^|_)[a-z]+=")  # in the name of a run of a sweep
 _MANY = 5  # runs of which the positives found fit a line
 _MANY_SEEDS = 10  # of which the losers are not told one by one
 _STALLS = 2  # sentences about stalled rounds
@@ -122,10 +122,11 @@ def _height(parts: Sequence[RenderableType]) -> int:
 def _title(found: Comparison) -> Text:
     seeds = found.runs[0].seeds
     over = f"seed {seeds[0]}" if len(seeds) == 1 else f"mean of {len(seeds)} seeds"
-    clients, rows = counted(len(found.clients), "client"), counted(sum(found.rows), "test row")
+    tested = sum(rows > 0 for rows in found.rows)
+    clients, rows = counted(tested, "client"), counted(sum(found.rows), "test row")
     told = f"{clients}, {rows}, {over}"
     if found.against[0].apart:
-        each = in_seeds(len(found.clients) / len(seeds))
+        each = in_seeds(tested / len(seeds))
         told = f"{each} clients in each of {len(seeds)} seeds, {rows}"
     title = wrapped(f"{found.runs[0].name} by {METRICS[found.metric].label}: {told}", out)
     title.stylize("bold", 0, len(found.runs[0].name))
@@ -158,12 +159,11 @@ def _totals(found: Comparison, runs: Sequence[RunScore]) -> Table:
 def _short_names(names: Sequence[str], room: int) -> list[str]:
     """Return names that fit, no two alike, of runs that a sweep may have called by their keys.
 
-    >>> _short_names(["rule.name=fedavg_server.lr=1", "rule.name=fedmgda_server.lr=1"], 15)
-    ['fedavg_lr=1', 'fedmgda_lr=1']
+    >>> _short_names(["fedavg_protect=True", "fedmgda_protect=True"], 15)
+    ['fedavg_True', 'fedmgda_True']
     """
-    without_sections = [_KEY.sub(_last_part, name) for name in names]
     values = [_KEY.sub(r"\1", name) for name in names]
-    for form in (names, without_sections, values):
+    for form in (names, values):
         if max(map(cell_len, form)) <= room:
             break
     else:
@@ -173,11 +173,6 @@ def _short_names(names: Sequence[str], room: int) -> list[str]:
     return [
         f"{place} {_end_of(name, room - len(f'{place} '))}" for place, name in enumerate(names, 1)
     ]
-
-
-def _last_part(key: re.Match[str]) -> str:
-    last = key[2].rpartition(".")[2]
-    return key[1] + ("" if last == "name" else f"{last}=")
 
 
 def _end_of(name: str, room: int) -> str:
@@ -214,18 +209,7 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
     if len(other.seeds) > 1:
         yield _by_seed(other)
     yield from _about_steps(found)
-    of = counted(len(found.rows), "client")
-    tests = 1 if other.apart else len(other.seeds)
-    few = sum(rows < FEW_ROWS * tests for rows in found.rows)
-    if few:
-        have = "has" if few == 1 else "have"
-        each = " a seed" if tests > 1 else ""
-        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows{each}: little is sure of them."
-    nothing = sum(math.isnan(client.gain) for client in other.clients)
-    if nothing:
-        label = METRICS[found.metric].label
-        have = "has" if nothing == 1 else "have"
-        yield f"{nothing} of {of} {have} no {label}: it is not defined there."
+    yield from _about_clients(found, other)
     if found.positive is not None and found.positives is not None:
         few = len(found.runs) <= _MANY
         told = [run for run in found.runs if few or run.name in {found.runs[0].name, other.name}]
@@ -234,6 +218,26 @@ def _remarks(found: Comparison, other: Against, command: str) -> Iterator[str]:
         share = found.positives / max(1, sum(found.rows))
         if share < _RARE and found.metric == "accuracy":
             yield f"They are {100 * share:.0f} % of all rows; see also: {command} --metric auc"
+
+
+def _about_clients(found: Comparison, other: Against) -> Iterator[str]:
+    """Say of how many clients little or nothing is known."""
+    tested = [rows for rows in found.rows if rows]
+    of = counted(len(tested), "client")
+    tests = 1 if other.apart else len(other.seeds)
+    few = sum(rows < FEW_ROWS * tests for rows in tested)
+    if few:
+        have = "has" if few == 1 else "have"
+        each = " a seed" if tests > 1 else ""
+        yield f"{few} of {of} {have} fewer than {FEW_ROWS} test rows{each}: little is sure of them."
+    if out := len(found.rows) - len(tested):
+        who = "client is" if out == 1 else "clients are"
+        yield f"{out} more {who} not compared, having no test row or attacking."
+    nothing = sum(math.isnan(client.gain) and client.rows > 0 for client in other.clients)
+    if nothing:
+        label = METRICS[found.metric].label
+        have = "has" if nothing == 1 else "have"
+        yield f"{nothing} of {of} {have} no {label}: it is not defined there."
 
 
 def _about_steps(found: Comparison) -> Iterator[str]:

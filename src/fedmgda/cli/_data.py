@@ -92,7 +92,7 @@ def verify(name: Name, as_json: AsJson = False) -> None:
     if not found.ok:
         wrong = next(check for check in found.checks if not check.ok)
         raise DataError(
-            f"{wrong.file} in {found.folder} has {wrong.kind} {wrong.found}, expected "
+            f"{wrong.file} in {found.folder}: {wrong.kind} {wrong.found}, expected "
             f"{wrong.expected}; bring {name} into the cache again (fedmgda data fetch or import)."
         )
 

@@ -10,7 +10,7 @@ from fedmgda.cli._console import err, out, say
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
 from fedmgda.cli._tables import rows_table
 from fedmgda.experiments import Collection, demo_table, known_ids, open_run, plan_sweep, to_json
-from fedmgda.report import Curve, demo_figure
+from fedmgda.report import Curve, demo_figure, write_picture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +37,7 @@ def run_demo(path: Path, jobs: int, *, as_json: bool) -> None:
     rows = collection.write_table()
     curves = _curves(collection)
     picture = path / "demo.png"
-    demo_figure(curves).savefig(picture, dpi=150)
+    write_picture(demo_figure(curves), picture, dpi=150)
     if as_json:
         out.print_json(to_json(rows))
         return

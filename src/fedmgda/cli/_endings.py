@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["exit_code_of"]
 
+_HEAD, _TAIL = 2000, 1000  # characters of a sentence that are shown
 _OF_THE_PARSER = {"click", "typer"}
 
 
@@ -31,13 +32,20 @@ def exit_code_of(command: Callable[[], object]) -> int:
     except Exception as error:
         if (known := _refusal(error)) is not None:
             # One line for every error, whatever names of the user's are in it.
-            say(err, f"[bold red]Error:[/] {escape(' '.join(known[0].split()))}")
+            say(err, f"[bold red]Error:[/] {escape(_clipped(' '.join(known[0].split())))}")
             return known[1]
         if type(error).__module__.split(".")[0] not in _OF_THE_PARSER:
             raise
         error.show()  # type: ignore[attr-defined]  # click's own usage errors know how to speak
         return int(getattr(error, "exit_code", 2))
     return code if isinstance(code, int) else 0
+
+
+def _clipped(sentence: str) -> str:
+    """Leave the middle of an over-long sentence out: it begins with what is wrong."""
+    if len(sentence) <= _HEAD + _TAIL:
+        return sentence
+    return f"{sentence[:_HEAD]} … {sentence[-_TAIL:]}"
 
 
 def _refusal(error: Exception) -> tuple[str, int] | None:

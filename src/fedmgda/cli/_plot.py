@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fedmgda._errors import SpecError, StoreError
+from fedmgda._errors import SpecError
 from fedmgda._paths import is_folder
 from fedmgda.cli._console import escape, note, out, say
 from fedmgda.experiments import (
@@ -20,7 +20,7 @@ from fedmgda.experiments import (
     to_table,
     with_overrides,
 )
-from fedmgda.report import partition_heatmap
+from fedmgda.report import partition_heatmap, write_picture
 
 __all__ = ["plot"]
 
@@ -51,8 +51,5 @@ def plot(
         data, notes = build_data(resolve(parse(Spec, with_overrides(table, config or []))))
     note(notes)
     figure = partition_heatmap(data)
-    try:
-        figure.savefig(picture, dpi=150)
-    except OSError as error:
-        raise StoreError(f"The picture {picture} cannot be written: {error.strerror}.") from error
+    write_picture(figure, picture, dpi=150)
     say(out, f"{data.num_clients} clients of {escape(data.name)}: {escape(str(picture))}")

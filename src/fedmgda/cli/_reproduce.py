@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 from rich.markup import escape
 
-from fedmgda._errors import LockedError, SpecError
+from fedmgda._errors import SpecError
 from fedmgda.cli._console import err, out, say
 from fedmgda.cli._options import NoCode, refuse_others, require_folders
 from fedmgda.cli._progress import leave_if_failed, watch_jobs
@@ -34,12 +33,9 @@ from fedmgda.paper import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from fedmgda.experiments import JobState
     from fedmgda.paper import Report, Study
 
 __all__ = ["reproduce"]
-
-_TRIES, _PAUSE = 30, 2.0  # how often, and after how many seconds, a locked run is tried again
 
 
 def _names() -> list[str]:
@@ -141,7 +137,8 @@ def reproduce(  # noqa: PLR0913, PLR0917 (one for each option of the command)
         say(err, f"{len(counted)} of {len(runs)} runs are taken from what is published.")
     left = [run for run in runs if run.folder_name not in counted]
     collection = None if report else Collection(folder, left)
-    states = _carry_out(collection, jobs or os.cpu_count() or 1) if collection and left else []
+    cores = jobs or os.cpu_count() or 1
+    states = watch_jobs(collection, cores, quiet=False) if collection and left else []
     written = write_report(study, setting, folder, published)
     _show(study, setting, written, folder, publish, kept or ())
     if collection is not None:
@@ -163,21 +160,6 @@ def _compat(given: str | None) -> Literal["paper", "released-code"]:
             return "released-code"
         case _:
             raise SpecError(f"--compat must be 'paper' or 'released-code', got {given!r}.")
-
-
-def _carry_out(collection: Collection, jobs: int) -> list[JobState]:
-    """Carry all runs to their end.
-
-    After kill -9 the runs' own processes live on until they have finished their round. Whoever
-    starts the command again at once should not have to know that: locked runs are tried again.
-    """
-    for _ in range(_TRIES):
-        states = watch_jobs(collection, jobs, quiet=False)
-        if all(state.exit_code != LockedError.exit_code for state in states):
-            break
-        say(err, "Another process still works on some of the runs; waiting for it.")
-        time.sleep(_PAUSE)
-    return states
 
 
 def _theory(folders: Sequence[Path]) -> None:

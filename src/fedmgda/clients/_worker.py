@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import numpy as np
 import torch
 
+from fedmgda._parent import leave_with_parent
 from fedmgda.clients._torch_trainer import TorchTrainer
 from fedmgda.clients._work import LocalWork, Outcome, Rows, Scoring
 
@@ -67,7 +66,7 @@ def serve(pipe: Connection[Any, Any], memory: SharedMemory) -> None:
     """
     # Ctrl-C reaches every process of the terminal; what it means is for the main one to decide.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    leave_with_parent()
     torch.set_num_threads(1)
     try:
         _serve(pipe, memory)
@@ -103,11 +102,3 @@ def _answer(
         trainer.perform(call.work, unit, models[0], known.get(unit), rows.of(slot))
         for slot, unit in zip(slots, units, strict=True)
     ]
-
-
-def _leave_with_parent() -> None:
-    """End this process when the main one has ended, even in the middle of a client's work."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)

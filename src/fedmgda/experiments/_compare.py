@@ -21,6 +21,7 @@ from fedmgda.experiments._comparison import (
     RunScore,
 )
 from fedmgda.experiments._conclusion import conclusion, most_telling, stalled
+from fedmgda.experiments._labels import goes_by
 from fedmgda.metrics import (
     DRAWS,
     METRICS,
@@ -126,8 +127,11 @@ def _others(sides: list[Side], first: list[Side], against: str | None) -> list[l
         groups.setdefault(CONSTANT, constant)
     if against is None:
         return list(groups.values())
-    # Of several folders, alone is the one of each.
-    chosen = [label for label in groups if against in {label, label.rpartition("/")[2]}]
+    chosen = [
+        name
+        for name, group in groups.items()
+        if (against == name if name == CONSTANT else goes_by(against, name, group[0].run))
+    ]
     if not chosen:
         why = "" if against != CONSTANT else "; these runs kept no sums of their targets"
         near = did_you_mean(nearest_names(against, groups), f"there are {', '.join(groups)}.")

@@ -11,7 +11,7 @@ from fedmgda._errors import DataError, SpecError
 from fedmgda.experiments._compared_users import a_seed, compared_users
 from fedmgda.experiments._comparison import Against, ClientGain, Comparison, RunScore
 from fedmgda.experiments._conclusion import most_telling, of_clients, stalled
-from fedmgda.experiments._labels import distinct_names, without_twins
+from fedmgda.experiments._labels import distinct_names, goes_by, without_twins
 from fedmgda.experiments._reader import holds_run, open_run
 from fedmgda.metrics import known_mean
 
@@ -58,7 +58,7 @@ def compare_scores(paths: Sequence[Path], *, metric: str | None, against: str | 
         groups.setdefault(name, []).append(run)
     mine, *others = groups
     if against is not None:
-        others = [name for name in others if name == against]
+        others = [name for name in others if goes_by(against, name, groups[name][0])]
     known = _ERROR if _of_numbers(runs[0]) else _ACCURACY
     if metric not in {None, known}:
         raise SpecError(f"No test rows were kept, so that {metric!r} is not known; leave it out.")

@@ -164,10 +164,14 @@ def constant_side(of: Side) -> Side | None:
     return replace(of, label=CONSTANT, answers=answers)
 
 
-def comparison_order(run: Run) -> tuple[bool, bool, str, int]:
-    """Order the runs of a folder: those of the federation first, FedMGDA+ before other rules."""
+def comparison_order(run: Run) -> tuple[bool, bool, str, bool, str, int]:
+    """Order the runs of a folder: those of the federation first, FedMGDA+ before other rules.
+
+    Of a rule those that nobody attacks come first.
+    """
     spec = run.spec
-    return spec.baseline is not None, spec.rule.name != "fedmgda+", label(run), spec.seed
+    rule, attacked = spec.rule.name, spec.attack.name not in {None, "none"}
+    return spec.baseline is not None, rule != "fedmgda+", rule, attacked, label(run), spec.seed
 
 
 def _usable(path: Path, runs: list[Run]) -> tuple[list[Run], list[str]]:

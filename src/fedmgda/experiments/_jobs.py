@@ -9,6 +9,7 @@ from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._errors import FedmgdaError
+from fedmgda._parent import leave_with_parent
 from fedmgda.experiments._run import execute
 from fedmgda.experiments._signals import Interrupted, interruptible
 from fedmgda.experiments._store import RunFolder
@@ -93,6 +94,7 @@ def _news(running: dict[Connection, _Job]) -> Iterator[JobState]:
 
 
 def _work(connection: Connection, index: int, path: Path) -> None:
+    leave_with_parent()  # a run that nobody waits for would keep its folder locked
     # A closed pipe means that nobody is waiting any more; a signal, that it is time to go.
     with suppress(BrokenPipeError, Interrupted):
         for state in _states(index, path):

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-__all__ = ["distinct_names", "label", "without_twins"]
+__all__ = ["distinct_names", "goes_by", "label", "without_twins"]
+
+_KEY = re.compile(r"(^|[_/])((?:[a-z]+\.)+[a-z_]+)=")  # of a spec, in what a sweep calls a run
 
 
 def label(run: Run) -> str:
@@ -41,12 +43,21 @@ def without_twins(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
     return kept, notes
 
 
+def goes_by(wanted: str, name: str, run: Run) -> bool:
+    """Whether a run, called `name` among others, is what a user means by a word.
+
+    Of runs of one name in several folders the word means each; a run of a sweep may also be
+    called by its folder.
+    """
+    return wanted in {name, name.rpartition("/")[2], label(run)}
+
+
 def distinct_names(runs: Sequence[Run]) -> list[str]:
     """Return what each run is called; runs of several seeds that belong together share a name.
 
     Where runs of one seed in several folders have the same name, it begins with what
     distinguishes the folders; where they are in one folder, the name of the later one keeps its
-    seed.
+    seed. Keys of a spec are told by their last part, unless two names would then be one.
     """
     seen = set[tuple[Path, int]]()
     places = list[Path]()
@@ -58,7 +69,25 @@ def distinct_names(runs: Sequence[Run]) -> list[str]:
         places.append(place)
     count = Counter((place.name, run.spec.seed) for place, run in zip(places, runs, strict=True))
     unclear = {name for (name, _), number in count.items() if number > 1}
-    return [_tail(place, places) if place.name in unclear else place.name for place in places]
+    names = [_tail(place, places) if place.name in unclear else place.name for place in places]
+    short = [_in_short(name) for name in names]
+    return short if len(set(short)) == len(set(names)) else names
+
+
+def _in_short(name: str) -> str:
+    """Tell the keys in a name by their last part.
+
+    >>> _in_short("rule.name=fedavg_attack.name=none_clients.client_lr=0.1")
+    'fedavg_attack=none_client_lr=0.1'
+    """
+    return _KEY.sub(lambda found: found[1] + _last_part(found[2]), name)
+
+
+def _last_part(key: str) -> str:
+    section, _, last = key.rpartition(".")
+    if last != "name":
+        return f"{last}="
+    return "" if section == "rule" else f"{section}="
 
 
 def _tail(place: Path, places: Sequence[Path]) -> str:

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedmgda._npy import read_npy_header
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
 __all__ = ["npy_array", "npz_arrays", "npz_bytes"]
-
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 def npz_bytes(arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -62,7 +59,7 @@ def npy_array(content: bytes, name: str) -> NDArray[Any]:
     Raises:
         ValueError: If it is anything else, holds objects, or not as many bytes as its header says.
     """
-    try:  # numpy evaluates the header, which may raise anything
+    try:  # NumPy has many ways to refuse a type, a shape or a buffer
         return _read_npy(content)
     except Exception as error:
         raise ValueError(f"{name!r:.60} is no array ({type(error).__name__}: {error})") from error
@@ -70,9 +67,9 @@ def npy_array(content: bytes, name: str) -> NDArray[Any]:
 
 def _read_npy(content: bytes) -> NDArray[Any]:
     file = io.BytesIO(content)
-    shape, fortran, dtype = _HEADERS[np.lib.format.read_magic(file)](file)
+    shape, fortran, dtype = read_npy_header(file)
     start = file.tell()
-    if min(shape, default=0) < 0 or dtype.hasobject:
+    if dtype.hasobject:
         raise ValueError("its header says what no array of numbers has")
     if dtype.itemsize * math.prod(shape) != len(content) - start:
         raise ValueError("it does not hold what its header says")

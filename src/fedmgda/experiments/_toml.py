@@ -48,12 +48,14 @@ def read_toml(path: Path) -> dict[str, Any]:
     return parse_toml(content, path)
 
 
-def parse_toml(content: bytes, path: Path) -> dict[str, Any]:
-    """Read the content of a TOML file into plain tables.
+def parse_toml(content: bytes | str, path: Path) -> dict[str, Any]:
+    """Read TOML into plain tables, be it the content of a file or a text that somebody sent.
 
     Raises:
         SpecError: If it is not TOML.
     """
+    if isinstance(content, str):  # which may hold half a character
+        content = content.encode(errors="surrogatepass")
     try:
         text = content.decode("utf-8-sig")
         return tomllib.loads(text.replace("\r\n", "\n").replace("\r", "\n"))

@@ -5,7 +5,7 @@ runs in milliseconds on quadratics as well as over processes or a network.
 """
 
 from fedmgda.federation._checkpoint import latest_checkpoint, load_checkpoint, save_checkpoint
-from fedmgda.federation._gate import Reply, admit, collect
+from fedmgda.federation._gate import MAX_EXAMPLES, Reply, admit, collect
 from fedmgda.federation._protect import (
     NO_SLOPE,
     STATIONARY,
@@ -26,6 +26,7 @@ from fedmgda.federation._selection import Measure, Selected, select, selected_ro
 from fedmgda.federation._state import RoundRecord, ServerState
 
 __all__ = [
+    "MAX_EXAMPLES",
     "NO_SLOPE",
     "STATIONARY",
     "Constant",

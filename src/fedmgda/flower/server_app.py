@@ -175,7 +175,7 @@ def _leave(out: Path, end: End) -> None:
 
 
 def _carry_out(grid: Grid, run: str, settings: Settings, look_up: Callable[[], None]) -> None:
-    spec = parse(Spec, parse_toml(settings.spec.encode(), Path("the run config")))
+    spec = parse(Spec, parse_toml(settings.spec, Path("the run config")))
     if _is_finished(settings.out, spec):
         return
     permitted = permissions(settings.roster)

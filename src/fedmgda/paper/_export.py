@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from fedmgda._errors import StoreError
+from fedmgda._files import make_folder, write_file
 from fedmgda.paper._records import packed, record_name
 from fedmgda.paper._study import study_text
 
@@ -41,16 +41,11 @@ def export_study(study: Study, setting: Setting, report: Report, target: Path) -
         "setting.json": _json(_facts(setting, report, kept)),
         "environment.json": _json(_environments(kept)),
     } | {record_name(r.run): packed(r) for r in kept}
-    written = []
-    try:
-        (target / "runs").mkdir(parents=True, exist_ok=True)
-        for name, content in texts.items():
-            (target / name).write_bytes(content)
-            written.append(target / name)
-        written += [shutil.copyfile(file, target / file.name) for file in report.files]
-    except OSError as error:
-        raise StoreError(f"{target} cannot be written: {error.strerror}.") from error
-    return written
+    texts |= {file.name: file.read_bytes() for file in report.files}
+    make_folder(target / "runs")
+    for name, content in texts.items():
+        write_file(target / name, content)
+    return [target / name for name in texts]
 
 
 def _facts(setting: Setting, report: Report, kept: Sequence[Result]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from fedmgda.report._curves import Panel, Series, draw_curves, series_of_runs
 from fedmgda.report._demo import Curve, demo_figure
 from fedmgda.report._dots import Dot, DotPanel, draw_dots
 from fedmgda.report._partition import partition_heatmap
+from fedmgda.report._style import write_picture
 from fedmgda.report._violins import Violin, draw_violins
 
 __all__ = [
@@ -19,4 +20,5 @@ __all__ = [
     "draw_violins",
     "partition_heatmap",
     "series_of_runs",
+    "write_picture",
 ]

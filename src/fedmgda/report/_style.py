@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import textwrap
 from contextlib import contextmanager
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from fedmgda._errors import MissingDependencyError
+from fedmgda._files import make_folder, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,6 +26,7 @@ __all__ = [
     "places",
     "save_figure",
     "wrapped",
+    "write_picture",
 ]
 
 COLORS = ("#4477aa", "#ccbb44", "#ee6677", "#228833", "#66ccee", "#aa3377", "#bbbbbb", "#222222")
@@ -184,11 +187,23 @@ def save_figure(figure: Any, path: Path) -> tuple[Path, Path]:
     Returns:
         The two files.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     figure.draw_without_rendering()
     figure.set_layout_engine("none")  # laid out once: both files agree, in half the time
     # Not with_suffix: a name such as "epsilon-0.1" has a dot of its own.
     png, pdf = (path.parent / f"{path.name}.{kind}" for kind in ("png", "pdf"))
-    figure.savefig(png, dpi=200, metadata={"Software": None})
-    figure.savefig(pdf, metadata={"CreationDate": None, "Creator": None, "Producer": None})
+    write_picture(figure, png, dpi=200, metadata={"Software": None})
+    unknown = {"CreationDate": None, "Creator": None, "Producer": None}
+    write_picture(figure, pdf, metadata=unknown)
     return png, pdf
+
+
+def write_picture(figure: Any, path: Path, **options: Any) -> None:
+    """Write a figure as a file of the kind that its suffix names.
+
+    Raises:
+        StoreError: If the disk refuses; what was there before still is.
+    """
+    picture = io.BytesIO()
+    figure.savefig(picture, format=path.suffix[1:].lower(), **options)
+    write_file(path, picture.getvalue())

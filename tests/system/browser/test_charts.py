@@ -23,6 +23,11 @@ SHOWN = """
     fits: [canvas ?? place.querySelector("svg"), ...place.querySelectorAll("svg text")]
       .every((one) => one.getBoundingClientRect().right
         <= place.getBoundingClientRect().right + 2),
+    apart: [...place.querySelectorAll(".role-axis-label")].every((axis) => {
+      const texts = [...axis.querySelectorAll("text")].map((one) => one.textContent);
+      const labels = texts.filter(Boolean);
+      return new Set(labels).size === labels.length;
+    }),
   };
 })
 """
@@ -44,6 +49,7 @@ def test_every_chart_is_drawn_and_nothing_is_wider_than_the_window(report, opene
     assert [one for one in shown if not one["rows"] or not one["marks"]] == []
     assert [one["chart"] for one in shown if not one["fits"]] == []
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert [one["chart"] for one in shown if not one["apart"]] == []
     shown = page.locator("#chart-strip .role-axis-label text").all_text_contents()
     cut = [label.partition("…") for label in shown if "%" not in label]
     assert len(set(cut)) == 6, "told apart"
@@ -98,3 +104,9 @@ def test_on_paper_there_are_the_charts_and_no_controls(report, opened):
     page.emulate_media(media="print")
     assert page.locator("nav, #theme, .csv, select").filter(visible=True).count() == 0
     assert page.locator(".chart svg").filter(visible=True).count() >= 15
+    assert page.locator("details:not([open])").filter(visible=True).count() == 0, "nobody can open"
+    heads = page.locator(".scroll thead th, #story-facts thead th")
+    assert heads.filter(visible=True).count() > 10
+    assert set(heads.evaluate_all("all => all.map((one) => getComputedStyle(one).position)")) == {
+        "static"
+    }, "a head that sticks hides the first row of a sheet"

@@ -79,18 +79,28 @@ def test_nearly_all_is_not_all_and_nothing_is_no_share(found, capsys, changes, t
     assert told in " ".join(shown(capsys, replace(found, runs=(first, *found.runs[1:]))))
 
 
+def test_who_attacks_is_no_client_that_has_no_accuracy(tmp_path, capsys):
+    attack = {"name": "scale-update", "clients": [2]}
+    for name in ("fedavg", "fedmgda+"):
+        finished_run(tmp_path / name, rule={"name": name}, attack=attack)
+    text = " ".join(shown(capsys, compare_runs([tmp_path], draws=64)))
+    assert "by accuracy: 3 clients, " in text
+    assert "1 more client is not compared, having no test row or attacking." in text
+    assert "not defined" not in text
+
+
 def test_runs_of_a_sweep_are_told_apart_by_what_was_swept(found, capsys):
     """Two rules, with and without protection, were twice `…er.protect=False`."""
-    names = [
-        f"rule.name={rule}_server.protect={on}" for rule in ("a", "b") for on in ("False", "True")
-    ]
+    names = [f"a-rule-{n}_protect={on}" for n in "ab" for on in ("False", "True")]
     runs = [replace(found.runs[0], name=name) for name in names]
     against = [replace(found.against[0], name=name) for name in names[1:]]
     some = replace(found, runs=tuple(runs), against=tuple(against))
     lines = shown(capsys, some)
     begin = next(place for place, line in enumerate(lines) if " all rows " in line) + 1
     told = [line.split()[0] for line in lines[begin : begin + 4]]
-    assert told == ["a_protect=False", "a_protect=True", "b_protect=False", "b_protect=True"]
+    assert told == [
+        "a-rule-a_False", "a-rule-a_True", "a-rule-b_False", "a-rule-b_True",
+    ]  # fmt: skip
 
 
 @given(

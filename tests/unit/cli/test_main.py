@@ -50,6 +50,7 @@ def test_a_missing_part_of_our_own_is_not_blamed_on_the_user(monkeypatch):
             4,
             "Error: a class 'x' of two lines.\n",
         ),
+        (StoreError("Q" * 9999 + " is it."), 4, f"Error: {'Q' * 2000} … {'Q' * 993} is it.\n"),
         (KeyboardInterrupt(), 130, ""),
         (EOFError(), 3, "Error: A file that was read is cut short; look for an empty one."),
         (

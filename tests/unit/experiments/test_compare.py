@@ -396,6 +396,28 @@ def test_what_an_attack_costs_is_asked_of_clients_that_are_honest_in_both_runs(
         assert any("attack in attacked are left out" in note for note in found.notes)
 
 
+def test_runs_of_a_sweep_are_called_by_what_was_swept_and_the_attacked_come_last(tmp_path):
+    for rule in ("fedavg", "fedmgda+"):
+        for name in ("none", "bias-loss"):
+            attack = {} if name == "none" else {"name": name, "clients": [2], "bias": 1.0}
+            path = tmp_path / f"rule.name={rule}_attack.name={name}_seed=0"
+            finished_run(path, rule={"name": rule}, attack=attack)
+    found = compared(tmp_path)
+    assert [run.name for run in found.runs[:4]] == [
+        f"{rule}_attack={name}" for rule in ("fedmgda+", "fedavg") for name in ("none", "bias-loss")
+    ]
+    for word in ("fedavg_attack=none", "rule.name=fedavg_attack.name=none"):
+        assert [other.name for other in compared(tmp_path, against=word).against] == [
+            "fedavg_attack=none"
+        ]
+
+
+def test_keys_whose_last_parts_are_one_are_told_whole(tmp_path):
+    for key in ("clients.lr", "server.lr"):
+        finished_run(tmp_path / f"{key}=1", rounds=2)
+    assert [run.name for run in compared(tmp_path).runs[:2]] == ["clients.lr=1", "server.lr=1"]
+
+
 def test_table_and_json_say_the_same(runs):
     found = compared(runs)
     rows = list(csv.DictReader(io.StringIO(comparison_csv(found))))

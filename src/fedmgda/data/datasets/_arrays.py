@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fedmgda._npy import read_npy_header
 from fedmgda._paths import kind_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ def map_array(path: Path) -> NDArray[Any]:
     if kind_of(path) is None:
         raise ValueError("it is not there")
     try:
+        with path.open("rb") as file:
+            read_npy_header(file)
         return np.lib.format.open_memmap(path, mode="r")
-    except Exception as error:  # numpy evaluates the header, which may raise anything
+    except Exception as error:  # NumPy has many ways to refuse a file
         raise ValueError(str(error).rstrip(".") or type(error).__name__) from error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -46,9 +47,12 @@ def read_idx(content: bytes, name: str) -> NDArray[Any]:
     start = 4 + 4 * content[3]
     shape = struct.unpack(f">{content[3]}I", content[4:start]) if len(content) >= start else ()
     dtype = np.dtype(_TYPES[content[2]])
-    if len(content) - start != dtype.itemsize * int(np.prod(shape, dtype=np.int64)):
+    if len(content) - start != dtype.itemsize * math.prod(shape):
         raise SourceError(f"{name} has {len(content)} bytes, which its header {shape} denies")
-    return np.frombuffer(content, dtype, offset=start).reshape(shape)
+    try:
+        return np.frombuffer(content, dtype, offset=start).reshape(shape)
+    except ValueError as error:  # more sides, or longer ones beside one of 0, than arrays have
+        raise SourceError(f"{name} is of a shape that no array has ({error})") from error
 
 
 def write_idx(array: NDArray[Any]) -> bytes:

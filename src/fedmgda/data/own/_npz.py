@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fedmgda._errors import DataError
+from fedmgda._npy import read_npy_header
 from fedmgda._paths import kind_of
 from fedmgda._text import shown, told_apart
 from fedmgda.data._federated import Examples, Pixels
@@ -24,10 +25,6 @@ __all__ = ["join_npz", "load_npz"]
 
 _MAX_BYTES = 2**33
 _ENCRYPTED = 1  # the flag of a zip entry
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
 
 
 def load_npz(path: Path | str, *, task: LearningTask | None = None) -> Examples:
@@ -106,9 +103,7 @@ def _read_member(
         )
     try:
         with archive.open(entry) as member:
-            version = np.lib.format.read_magic(member)
-            read_header = _HEADERS[version]
-            shape, _, dtype = read_header(member)
+            shape, _, dtype = read_npy_header(member)
             held = entry.file_size - member.tell()
         _check_declared(file, key, shape, dtype, held)
         with archive.open(entry) as member:
@@ -131,7 +126,7 @@ def _check_declared(
             f"{file} is not an npz file of plain arrays: {key!r} holds Python objects; save "
             "numbers or texts."
         )
-    if min(shape, default=0) < 0 or math.prod(shape) * dtype.itemsize != held:
+    if math.prod(shape) * dtype.itemsize != held:
         raise DataError(
             f"{file} is not an npz file of plain arrays: {key!r} declares the shape {shape} of "
             f"{dtype}, but has {held} bytes; write it again with numpy.savez."

@@ -53,6 +53,8 @@ class Node:
             return self._answer(question)
         except FedmgdaError as error:
             return question.refused(error.exit_code, sentence(error))
+        except WireError as error:
+            return question.refused(FedmgdaError.exit_code, str(error))
         except Exception as error:  # noqa: BLE001 (whatever a client's own code may do)
             said = f"its node raised {type(error).__name__}: {sentence(error)}"
             return question.refused(FedmgdaError.exit_code, said)

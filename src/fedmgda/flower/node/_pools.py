@@ -61,7 +61,7 @@ def read_spec(text: str, path: str) -> Spec:
         SpecError: If it is none.
         WireError: If there is no such path.
     """
-    spec = parse(Spec, parse_toml(text.encode(), Path("the spec that the server sent")))
+    spec = parse(Spec, parse_toml(text, Path("the spec that the server sent")))
     if path not in {"auto", "compiled", "torch"}:
         raise WireError(f"{path!r:.40} is no path")
     chosen = cast("Any", path)

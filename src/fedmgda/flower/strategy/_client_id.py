@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from flwr.app import Message, MetricRecord, RecordDict
@@ -14,6 +13,8 @@ __all__ = ["CLIENT_ID", "claimed_client", "tell_client_id"]
 
 CLIENT_ID = "client-id"
 """The key of a client's number among its metrics."""
+
+_END = 2**63  # where whole numbers end on the wire; NaN is not below it
 
 
 def tell_client_id(message: Message, context: Context) -> Message:
@@ -31,6 +32,6 @@ def claimed_client(content: RecordDict) -> int | None:
     """Return which client a reply says it comes from; None where it does not say."""
     for record in content.metric_records.values():
         value = record.get(CLIENT_ID)
-        if isinstance(value, int | float) and math.isfinite(value) and value == int(value):
+        if isinstance(value, int | float) and abs(value) < _END and value == int(value):
             return int(value)
     return None

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 from flwr.app import Array, ArrayRecord
 
 from fedmgda._errors import SpecError
+from fedmgda._npy import read_npy_header
 from fedmgda.values import Tensor
 
 if TYPE_CHECKING:
@@ -116,6 +118,7 @@ def _read(tensor: Tensor, dtype: np.dtype[Any], array: Array) -> NDArray[Any]:
     if len(array.data) > most:
         raise ValueError(f"the array {name} has {len(array.data)} bytes, more than its {most}")
     try:
+        read_npy_header(BytesIO(array.data))
         value = array.numpy()
     except Exception as error:  # whatever the bytes of a stranger are
         reason = " ".join(str(error).split())[:120]

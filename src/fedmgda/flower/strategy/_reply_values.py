@@ -9,7 +9,7 @@ import numpy as np
 from flwr.app import MetricRecord, RecordDict
 
 from fedmgda._errors import SpecError
-from fedmgda.federation import Reply, collect
+from fedmgda.federation import MAX_EXAMPLES, Reply, collect
 from fedmgda.flower.strategy._client_id import CLIENT_ID
 from fedmgda.values import Evaluation, Failure
 
@@ -26,6 +26,7 @@ __all__ = [
 
 _SEEN_WHILE_TRAINING = "train_loss"  # as most apps call it
 _UNASKED = "not asked in this round"
+_LARGEST = float(np.finfo(np.float64).max)
 
 
 @final
@@ -107,11 +108,14 @@ def _refuse_missing_losses(received: Received, key: str) -> None:
 
 
 def sizes_of(received: Received, keys: Keys, num_clients: int) -> Vector:
-    """Return how many examples each client says it has, of shape `(num_clients,)`; 0 if none."""
+    """Return how many examples each client says it has, of shape `(num_clients,)`.
+
+    0 where it says nothing, or what cannot be true.
+    """
     sizes = np.zeros(num_clients)
     for client, content in received.contents.items():
         count = _usable(content).get(keys.examples, 0)
-        sizes[client] = max(int(count), 0)
+        sizes[client] = int(count) if 0 < count <= MAX_EXAMPLES else 0
     return sizes
 
 
@@ -179,7 +183,8 @@ def shared_metrics(contents: Sequence[RecordDict], weight: str) -> list[RecordDi
 def _usable(content: RecordDict) -> dict[str, float]:
     """Return the finite numbers among the metrics of a reply, by name."""
     metrics = next(iter(content.metric_records.values()), MetricRecord())
-    return {k: v for k, v in metrics.items() if isinstance(v, int | float) and np.isfinite(v)}
+    # A whole number may be beyond all floats, which no function of NumPy's takes.
+    return {k: v for k, v in metrics.items() if isinstance(v, int | float) and abs(v) <= _LARGEST}
 
 
 def _only(records: Mapping[str, Any], kind: str) -> Any:

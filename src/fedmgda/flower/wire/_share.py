@@ -49,7 +49,7 @@ class Share:
                 class_weights=None if weights is None else {k: float(weights[k]) for k in weights},
                 fingerprint=str(table["fingerprint"]),
             )
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
             raise WireError("the question has no share of this node's clients") from error
         if not all(0 <= client < share.num_clients for client in share.ids.values()):
             raise WireError("the ids of the clients are not below their number")

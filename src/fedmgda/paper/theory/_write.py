@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import csv
+import io
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fedmgda._errors import StoreError
+from fedmgda._files import make_folder, write_file
 from fedmgda.report import Panel, Series, draw_curves
 
 if TYPE_CHECKING:
@@ -36,24 +37,18 @@ def write_theory(checks: Sequence[Check], folder: Path) -> tuple[Path, ...]:
     Raises:
         StoreError: If the folder cannot be written.
     """
-    try:
-        return _write(checks, folder)
-    except OSError as error:
-        raise StoreError(f"{folder} cannot be written: {error.strerror}.") from error
-
-
-def _write(checks: Sequence[Check], folder: Path) -> tuple[Path, ...]:
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     table, numbers = folder / "theory.md", folder / "theory.csv"
-    table.write_text(theory_table(checks), encoding="utf-8")
+    write_file(table, theory_table(checks).encode())
     curves = [(row, check) for row, check in enumerate(checks, 1) if check.curve is not None]
-    with numbers.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("row", "axis", "x", "quantity", "measured", "bound"))
-        for row, check in curves:
-            for point in zip(*(check.curve or ()), strict=True):
-                x, measured, bound = (f"{value:.10g}" for value in point)
-                writer.writerow((row, check.axes[0], x, check.axes[1], measured, bound))
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(("row", "axis", "x", "quantity", "measured", "bound"))
+    for row, check in curves:
+        for point in zip(*(check.curve or ()), strict=True):
+            x, measured, bound = (f"{value:.10g}" for value in point)
+            writer.writerow((row, check.axes[0], x, check.axes[1], measured, bound))
+    write_file(numbers, lines.getvalue().encode())
     if not curves:
         return table, numbers
     panels = [_panel(row, check, check.curve) for row, check in curves if check.curve]

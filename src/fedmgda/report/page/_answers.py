@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, final
 
 from fedmgda._text import counted, listed
-from fedmgda.experiments import of_clients
+from fedmgda.experiments import in_seeds, of_clients
 from fedmgda.metrics import FEW_ROWS
-from fedmgda.report.page._facts import LEARNED, SO_FAR
+from fedmgda.report.page._facts import LEARNED, SO_FAR, mood_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,7 +81,11 @@ def _learned(facts: Sequence[GroupFacts]) -> Answer:
         if outcome.removesuffix(SO_FAR) != LEARNED
     ]
     told = f"{learned + early} of {counted(total, 'run')} learned; {listed(others, _MANY)}."
-    return Answer(question=question, answer=told + rest, mood="bad")
+    if total == 1:
+        told = f"{next(iter(outcomes)).capitalize()}."
+    moods = {mood_of(outcome) for outcome in outcomes}
+    mood = "bad" if "bad" in moods else "warn" if "warn" in moods else "quiet"
+    return Answer(question=question, answer=told + rest, mood=mood)
 
 
 def _worse_off(joined: Joined) -> Iterator[Answer]:
@@ -95,12 +99,13 @@ def _worse_off(joined: Joined) -> Iterator[Answer]:
     for theirs in dict.fromkeys(pair.theirs for pair in joined.pairs):
         pairs = [pair for pair in joined.pairs if pair.theirs == theirs]
         more = [p for p in pairs if p.against.worse > p.against.worse_by_chance_95]
+        lower = any(_many_lower(pair) for pair in pairs)
         told = listed((_worse(pair) for pair in pairs), _MANY)
         known = pairs[0].known_chance
         yield Answer(
             question=f"Worse off than {_than(theirs)}?",
             answer=f"{told}." if known else f"{told}; no test rows were kept, it may be chance.",
-            mood="bad" if more else "good" if known else "quiet",
+            mood="bad" if more else "warn" if lower else "good" if known else "quiet",
         )
 
 
@@ -113,10 +118,17 @@ def _worse(pair: Pair) -> str:
     if not pair.known_chance:
         return f"{of_clients(against.losing, against, 'user')} under {pair.ours} score lower"
     chance = against.worse_by_chance
+    # Many who lose a little are a finding, though nobody's own rows suffice to say so.
+    at_all = f"; {in_seeds(against.losing)} score lower at all, by chance "
+    more = f"{at_all}{against.losing_by_chance:.0f}" if _many_lower(pair) else ""
     return (
         f"{of_clients(against.worse, against, 'user')} under {pair.ours} "
-        f"(chance alone would make {chance:.{1 if 0.05 <= chance < 2 else 0}f})"
+        f"(chance alone would make {chance:.{1 if 0.05 <= chance < 2 else 0}f}{more})"
     )
+
+
+def _many_lower(pair: Pair) -> bool:
+    return pair.against.losing > pair.against.losing_by_chance_95
 
 
 def protected_losses(one: GroupFacts) -> str:

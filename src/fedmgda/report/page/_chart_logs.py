@@ -131,7 +131,7 @@ def attack_weight_chart() -> Chart:
         table="attack-weight",
         wide=True,
         spec=lines_in_bins(
-            Value(label="share of λ", format=".1%", axis=".0%"), scale={"zero": True}
+            Value(label="share of λ", format=".1%", axis="~%"), scale={"zero": True}
         ),
     )
 

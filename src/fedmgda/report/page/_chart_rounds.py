@@ -21,15 +21,21 @@ def average_charts(measure: str, value: Value, span: tuple[float, float]) -> lis
                 description=f"A line for each run: test {measure} after each evaluated round.",
                 table="rounds",
                 where={"measure": of},
-                spec=curve(value, scale={"domain": list(span), "nice": True}),
+                spec=curve(value, scale={"domain": _with_room(span), "nice": False}),
             )
         )
     return found
 
 
+def _with_room(span: tuple[float, float]) -> list[float]:
+    """Return a scale whose ends are no line's: half of one there would not be seen."""
+    room = 0.02 * (span[1] - span[0]) or 0.01
+    return [span[0] - room, span[1] + room]
+
+
 def improved_chart() -> Chart:
     """Return the share of participants that a round left no worse off."""
-    scale = {"domain": [0, 100]}
+    scale = {"domain": [0, 101]}  # so that a line at 100 is seen whole
     return Chart(
         name="improved",
         title="Participants that a round left with no higher training loss",
@@ -80,19 +86,28 @@ def idle_chart() -> Chart:
     )  # fmt: skip
 
 
-_CERTIFICATE: dict[str, tuple[str, str, Spec]] = {
-    "norm": ("‖d‖", "Length of the common direction", {"type": "log"}),
+# A symmetric logarithm has even ticks by itself, of which most would stand on top of each other.
+_DECADES = tuple(10.0**power for power in range(-3, 7))
+_BOTH_SIDES = (*(-one for one in reversed(_DECADES)), 0.0, *_DECADES)
+_TINY = (0.0, *(10.0**power for power in range(-17, 1)))
+
+_CERTIFICATE: dict[str, tuple[Value, str, Spec]] = {
+    "norm": (Value(label="‖d‖"), "Length of the common direction", {"type": "log"}),
     "min_inner": (
-        "min ⟨gᵢ, d⟩",
+        Value(label="min ⟨gᵢ, d⟩", ticks=_BOTH_SIDES),
         "The participant that is served least: below 0, the step goes against it",
         {"type": "symlog", "constant": 1e-3},
     ),
     "gap": (
-        "duality gap",
+        Value(label="duality gap", axis="~g", ticks=_TINY),
         "How far λ is from the exact answer",
-        {"type": "symlog", "constant": 1e-12},
+        {"type": "symlog", "constant": 1e-17},
     ),
-    "omega": ("ω", "Room for a step that serves all, in protected rounds", {"zero": True}),
+    "omega": (
+        Value(label="ω"),
+        "Room for a step that serves all, in protected rounds",
+        {"zero": True},
+    ),
 }
 
 
@@ -105,13 +120,9 @@ def certificate_charts(parts: set[str]) -> list[Chart]:
             description="A line for each run: mean over a span of rounds; the band is its range.",
             table="certificate",
             where={"part": part},
-            spec=lines_in_bins(
-                Value(label=label, axis=".1~e" if part == "gap" else ",~r"),
-                scale=scale,
-                zero_line=part == "min_inner",
-            ),
+            spec=lines_in_bins(value, scale=scale, zero_line=part == "min_inner"),
         )
-        for part, (label, title, scale) in _CERTIFICATE.items()
+        for part, (value, title, scale) in _CERTIFICATE.items()
         if part in parts
     ]
 

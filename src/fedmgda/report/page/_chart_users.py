@@ -95,7 +95,7 @@ def ecdf_chart(value: Value) -> Chart:
             ],
             "encoding": {
                 "x": number("value", value.label, value, scale={"zero": False}),
-                "y": number("share", "share of users", Value(label="share", axis=".0%")),
+                "y": number("share", "share of users", Value(label="share", axis="~%")),
                 "color": {
                     "field": "run", "type": "nominal", "scale": RUNS, "legend": STROKES,
                 },

@@ -57,12 +57,14 @@ class Value:
     Attributes:
         label: Beside an axis.
         format: Of d3, in a tooltip: ".1%" for shares.
-        axis: Of d3, beside an axis.
+        axis: Of d3, beside an axis; without a precision, which follows from the step.
+        ticks: Where an axis has its ticks; None where that follows from what is drawn.
     """
 
     label: str
     format: str = ".3~g"
     axis: str = ",~r"
+    ticks: tuple[float, ...] | None = None
 
 
 @final
@@ -163,7 +165,9 @@ def curve(
     }
 
     def up(field: str) -> Spec:
-        axis = {"title": y.label, "format": y.axis}
+        axis: Spec = {"title": y.label, "format": y.axis}
+        if y.ticks is not None:
+            axis["values"] = list(y.ticks)
         return {"field": field, "type": "quantitative", "axis": axis, "scale": y_scale}
 
     rounds = [text("round", "round", "d")]

@@ -26,9 +26,19 @@ __all__ = [
     "facts_table",
     "group_facts",
     "measure_of",
+    "mood_of",
 ]
 
 LEARNED, SO_FAR = "learned", " so far"
+_MOODS = {
+    LEARNED: "good", "may have learned": "warn", "not learned": "bad", "diverged": "bad",
+    "stood still": "warn", "not tested": "quiet",
+}  # fmt: skip
+
+
+def mood_of(outcome: str) -> str:
+    """Return how good an outcome is: good, warn, bad or quiet."""
+    return _MOODS.get(outcome.removesuffix(SO_FAR), "quiet")
 
 
 @final

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fedmgda._text import counted, listed
 from fedmgda.report.page._answers import protected_losses
-from fedmgda.report.page._facts import SO_FAR
+from fedmgda.report.page._facts import mood_of
 from fedmgda.report.page._html import Markup, element, joined
 
 if TYPE_CHECKING:
@@ -28,10 +28,6 @@ __all__ = [
 ]
 
 _MANY = 6  # values that are listed in a line
-_BADGES = {
-    "learned": "good", "may have learned": "warn", "not learned": "bad", "diverged": "bad",
-    "stood still": "warn", "not tested": "quiet",
-}  # fmt: skip
 
 
 def headline(source: Source) -> str:
@@ -119,9 +115,10 @@ def progress_line(source: Source) -> str | None:
 def _standing(view: RunView) -> str:
     if view.state == "not begun":
         return "not begun"
-    stopped = f"stopped (fedmgda resume {view.run.path} goes on)"
-    standing = "going on" if view.state == "running" else stopped
-    return f"{standing}, round {len(view.rounds)} of {view.run.spec.rounds}"
+    place = f"round {len(view.rounds)} of {view.run.spec.rounds}"
+    if view.state == "running":
+        return f"going on, {place}"
+    return f"stopped after {place} (fedmgda resume {view.run.path} goes on)"
 
 
 def problems(source: Source) -> Markup | None:
@@ -168,7 +165,7 @@ def verdicts(facts: Sequence[GroupFacts], source: Source) -> Markup:
 def _card(one: GroupFacts, group: Group) -> Markup:
     badges = joined(
         element("span", _badge(outcome, count, len(one.seeds)),
-                class_=f"badge {_BADGES.get(outcome.removesuffix(SO_FAR), 'quiet')}")
+                class_=f"badge {mood_of(outcome)}")
         for outcome, count in (one.outcomes or one.states).items()
     )  # fmt: skip
     more = dict.fromkeys(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any, final
 
 from fedmgda._text import printable
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Markup", "element", "joined", "json_script", "plain_table"]
 
-_VOID = frozenset({"meta", "input", "br"})
+_VOID = frozenset({"meta", "input", "br", "wbr"})
 
 
 @final
@@ -82,13 +83,13 @@ def plain_table(table: Table) -> Markup:
     """Return a table that needs no script; numbers stand right."""
     kinds = [_kind(table.column(column)) for column in table.columns]
     head = joined(
-        element("th", column, scope="col", class_=kind)
+        element("th", _breakable(column), scope="col", class_=kind)
         for column, kind in zip(table.columns, kinds, strict=True)
     )
     shares = [column in table.percent for column in table.columns]
     lines = (
         joined(
-            element("th", _shown(cell, share=share), scope="row")
+            element("th", _breakable(_shown(cell, share=share)), scope="row")
             if place == 0
             else element("td", _shown(cell, share=share), class_=kind)
             for place, (cell, share, kind) in enumerate(zip(row, shares, kinds, strict=True))
@@ -108,6 +109,15 @@ def plain_table(table: Table) -> Markup:
         role="region",
         aria_label=table.title,
     )
+
+
+def _breakable(name: str) -> Markup:
+    """Return a name that may go on in the next line after each of its parts.
+
+    >>> _breakable("server.lr")
+    'server.<wbr>lr'
+    """
+    return Markup(element("wbr").join(joined([part]) for part in re.split(r"(?<=[._=/])", name)))
 
 
 def _kind(cells: list[Cell]) -> str | None:

@@ -120,7 +120,12 @@ def compare_groups(
         return before
     if not usable:
         return Joined(why_not=("No run is finished and whole, so that none can be compared.",))
-    planned = list(_planned(usable)) or [(group, None) for group in usable]
+    planned: list[tuple[Group, Group | None]] = list(_planned(usable))
+    damaged = any(view.problems for group in usable for view in group.views)
+    if not (planned or rows or damaged):
+        why = "No test rows were kept to hold a run against a constant, and there is no other run"
+        return Joined(why_not=(f"{why} to hold it against.",), runs=runs)
+    planned = planned or [(group, None) for group in usable]
     users = len(usable[0].first.clients)
     tests = users * sum(len(group.views) for group, _ in planned[:_MOST_PAIRS])
     draws = DRAWS if tests <= _MANY_TESTS else _FEWER_DRAWS
@@ -174,12 +179,14 @@ def pairs_table(joined: Joined) -> Table:
         title=f"How many users{each} are better and worse off, and how many by chance alone",
         columns=(
             "pair", "seeds", "users", "better beyond chance", "worse beyond chance",
-            "worse by chance", "by chance at most (95 %)", "higher", "lower",
+            "worse by chance", "worse at most (95 %)", "higher", "lower", "lower by chance",
+            "lower at most (95 %)",
         ),
         rows=tuple(
             (
                 pair.title, len(one.seeds), one.known, one.better, one.worse,
                 one.worse_by_chance, one.worse_by_chance_95, one.gaining, one.losing,
+                one.losing_by_chance, one.losing_by_chance_95,
             )
             for pair in joined.pairs
             for one in [pair.against]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import resource
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 __all__ = ["Page", "build_page", "is_page"]
 
 _MARK = '<meta name="generator" content="fedmgda report">'
+_ADDRESSES = (
+    68 << 30
+)  # bytes: what the JavaScript engine behind the pictures reserves, and a little
 
 
 @final
@@ -113,6 +117,7 @@ def vega_script() -> str:
 
     Raises:
         MissingDependencyError: If it is not installed.
+        MemoryError: If it cannot be used within the limit of addresses.
     """
     try:
         import vl_convert  # noqa: PLC0415 (optional, and slow to import)
@@ -120,6 +125,12 @@ def vega_script() -> str:
         raise MissingDependencyError(
             "A report needs vl-convert-python; install it with: pip install 'fedmgda[report]'."
         ) from error
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if 0 <= limit < _ADDRESSES:  # its engine would end the whole process
+        raise MemoryError(
+            f"a report reserves {_ADDRESSES >> 30} GiB of addresses, and the limit of this process "
+            f"is {limit >> 30}; raise it (ulimit -v unlimited)"
+        )
     bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # both have defaults
     return bundle.replace("</script", "<\\/script")
 

@@ -35,7 +35,7 @@ class Context:
     def value(self) -> Value:
         """How the measure is shown."""
         if self.measure == "accuracy":
-            return Value(label="accuracy", format=".1%", axis=".0%")
+            return Value(label="accuracy", format=".1%", axis="~%")
         return Value(label="test loss", format=".3~g")
 
     @property
@@ -45,7 +45,7 @@ class Context:
             return self.value
         metric = METRICS[self.joined.metric]
         if metric.percent:
-            return Value(label=metric.label, format=".1%", axis=".0%")
+            return Value(label=metric.label, format=".1%", axis="~%")
         return Value(label=metric.label)
 
 

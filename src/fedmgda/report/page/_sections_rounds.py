@@ -53,6 +53,11 @@ def rounds_section(context: Context) -> Section | LeftOut:
             f"Test {context.measure} of honest users after the evaluated rounds. The worst 5 % is "
             f"the {worst} percentile over users; a band goes from the lowest to the highest seed."
         ),
+        *(
+            ["Who trains alone is tested at the end only, and has no line."]
+            if any(view.run.spec.baseline == "alone" for view in context.source.views)
+            else []
+        ),
     )
     return Section(
         name="rounds",

@@ -50,8 +50,9 @@ def story_tables(source: Source, measure: str) -> tuple[Table, Table] | None:
             name="story-end",
             title=f"One user at the end of every run: its test {measure}",
             columns=(
-                "run", "user", "value", "low", "high", "rank", "of", "seeds", "training rows",
-                "test rows", "rounds taken part", "rounds against it", "rounds it opposed", "kind",
+                "run", "user", "kind", "value", "low", "high", "rank", "of", "seeds",
+                "training rows", "test rows", "rounds taken part", "rounds against it",
+                "rounds it opposed",
             ),
             rows=tuple(ends),
             percent=shares,
@@ -114,8 +115,8 @@ def _ends(group: Group, measure: str) -> list[Any]:
         view, first = mine[0]
         found.append(
             (
-                group.name, user, *values[user], *_rank(user, view, values, measure),
-                len(mine), *_counts(mine), kind_of(view, first.client_id),
+                group.name, user, kind_of(view, first.client_id), *values[user],
+                *_rank(user, view, values, measure), len(mine), *_counts(mine),
             )
         )  # fmt: skip
     return found

@@ -164,10 +164,10 @@
     return cut(most);
   }
   function shortNames(names, limit) {
+    if (names.every((name) => widthOf(name) <= limit)) return new Map(names.map((name) => [name, name]));
     const parts = names.map((name) => name.split("_"));
     const shared = parts.length > 1 ? parts[0].filter((part) => parts.every((one) => one.includes(part))) : [];
     return new Map(names.map((name, place) => {
-      if (widthOf(name) <= limit) return [name, name];
       const own = parts[place].filter((part) => !shared.includes(part)).join("_") || name;
       return [name, widthOf(own) <= limit ? own : cutTo(own, limit)];
     }));
@@ -206,7 +206,7 @@
         labelFontSize: 12, titleFontSize: 12, titleFontWeight: 500,
         labelLimit: narrow ? 150 : 280, labelOverlap: true,
       },
-      axisX: { tickCount: narrow ? 4 : 8 },
+      axisX: { tickCount: narrow ? 4 : 8, labelSeparation: 6 },
       axisY: { tickCount: 6 },
       axisYDiscrete: chart.lanes.length
         ? { labelExpr: "laneNames[datum.label]", labelOffset: isTwofold(chart, narrow) ? -7 : 0 } : {},

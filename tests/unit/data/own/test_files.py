@@ -126,7 +126,7 @@ def header_of(shape):
         ("features.npy", b"", "'features' is damaged or no array"),
         ("features.npy", b"\x93NUMPY\x01\x00\x02\x00{(", "'features' is damaged or no array"),
         ("features.npy", header_of((10**12, 8)), r"the shape \(1000000000000, 8\) of float64, but"),
-        ("features.npy", header_of((-1, -1)) + bytes(8), r"declares the shape \(-1, -1\)"),
+        ("features.npy", header_of((-1, -1)) + bytes(8), "is damaged or no array"),
     ],
 )
 def test_a_member_that_is_no_array_is_refused_before_memory_is_taken(

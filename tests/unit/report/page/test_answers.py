@@ -1,5 +1,6 @@
 """What stands first says what the judges said, in numbers that the folders hold."""
 
+from dataclasses import replace
 from statistics import fmean
 
 import pytest
@@ -14,7 +15,7 @@ from fedmgda.report.page._source import read_source
 from fedmgda.report.page._steering import steering_table
 from fedmgda.report.page._story import story_tables
 from fedmgda.report.page._users import users_table
-from runs import finished_run
+from runs import FORMAT_1, copy_of, finished_run
 from tables import write_table
 
 
@@ -30,9 +31,9 @@ def joined(source):
 
 def test_runs_that_differ_in_the_seed_only_are_one_and_baselines_come_last(source):
     assert [group.name for group in source.groups] == [
-        "attacked", "mgda", "protected", "fedavg", "alone",
+        "mgda", "protected", "attacked", "fedavg", "alone",
     ]  # fmt: skip
-    assert [view.seed for view in source.groups[1].views] == [0, 1]
+    assert [view.seed for view in source.groups[0].views] == [0, 1]
 
 
 def test_a_pair_is_what_compare_says_of_it(sweep, joined):
@@ -142,6 +143,36 @@ def test_each_question_has_an_answer_with_a_number(source, joined):
     assert f"{of_clients(pair.against.worse, pair.against, 'user')} under {pair.ours} (cha" in told
     assert {"Did it learn?", "Was anyone sacrificed?", "Did rounds do nothing?"} <= set(found)
     assert "alone" not in found["Did it learn?"]
+
+
+@pytest.mark.parametrize(
+    ("losing", "more", "mood"),
+    [(3, "; 3 score lower at all, by chance 1)", "warn"), (2, "", "good")],
+)
+def test_many_who_lose_a_little_are_told_though_of_nobody_it_is_sure(joined, losing, more, mood):
+    """Nobody was worse off by its own rows, 23 of 81 scored lower, and the page was all clear."""
+    pair = next(p for p in joined.pairs if p.known_chance)
+    less = replace(
+        pair.against, worse=0, losing=losing, losing_by_chance=1.2, losing_by_chance_95=2
+    )
+    alone = Joined(pairs=(replace(pair, found=replace(pair.found, against=(less,))),))
+    told = next(one for one in answers([], alone) if one.question.startswith("Worse off than"))
+    assert told.mood == mood
+    assert told.answer.endswith(more + "." if more else ").")
+    assert ("at all" in told.answer) == bool(more)
+
+
+def test_a_run_that_kept_no_test_rows_and_has_no_rival_is_held_against_nothing(tmp_path):
+    """It was told that there is no run called constant, and to name another."""
+    source = read_source([copy_of(FORMAT_1 / "finished", tmp_path / "old")])
+    joined = compare_groups(source)
+    assert joined.pairs == ()
+    facts = [group_facts(group, "accuracy", joined) for group in source.groups]
+    found = {one.question: one for one in answers(facts, joined)}
+    worse = found["Is anyone worse off?"].answer
+    assert worse.startswith("Not known: no test rows were kept to hold a run against a constant")
+    learned = found["Did it learn?"]
+    assert (learned.answer, learned.mood) == ("May have learned.", "warn")
 
 
 def test_comparisons_are_made_again_only_if_a_run_was_finished_since(sweep, joined):

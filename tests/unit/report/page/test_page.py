@@ -11,6 +11,7 @@ import pytest
 from fedmgda._errors import DataError
 from fedmgda.experiments import open_run
 from fedmgda.report.page import build_page, is_page
+from fedmgda.report.page._page import vega_script
 from runs import FORMAT_1, copy_of, finished_run
 
 HOSTILE = "<script>alert(1)</script>"
@@ -87,6 +88,45 @@ def test_every_chart_is_valid_by_the_schema_and_has_rows(page):
             assert set(values_of(table, "run")) <= runs
 
 
+def axes_of(spec):
+    """Return every axis of a chart, with its channel."""
+    if isinstance(spec, list):
+        return [axis for one in spec for axis in axes_of(one)]
+    if not isinstance(spec, dict):
+        return []
+    found = [
+        (channel, one)
+        for channel, one in spec.get("encoding", {}).items()
+        if isinstance(one, dict) and one.get("axis")
+    ]
+    return found + [axis for one in spec.values() for axis in axes_of(one)]
+
+
+def test_labels_of_an_axis_have_as_many_digits_as_its_steps_need(page):
+    """Of five users between 77 and 82 % the ticks were 77, 77, 78, 78, and -1, -1, 0 the gains'."""
+    formats = {
+        one["axis"].get("format")
+        for chart in data_of(page.html)["charts"]
+        for _, one in axes_of(chart["spec"])
+    }
+    assert {"~%", ",~r"} <= formats
+    assert [one for one in formats if one and re.search(r"\.\d", one)] == []
+
+
+def test_a_line_at_the_best_or_the_worst_is_inside_its_scale(page):
+    data = data_of(page.html)
+    for chart in data["charts"]:
+        if chart["name"] not in {"average", "worst", "improved"}:
+            continue
+        table = data["tables"][chart["table"]]
+        low, high = min(values_of(table, "low")), max(values_of(table, "high"))
+        scales = [one["scale"]["domain"] for at, one in axes_of(chart["spec"]) if at == "y"]
+        assert scales
+        for least, most in scales:
+            assert least <= 0 if chart["name"] == "improved" else least < low
+            assert high < most
+
+
 def test_every_section_has_its_numbers_as_a_file(page):
     elements = Elements(page.html).found
     buttons = {a["data-table"] for t, a in elements if t == "button" and "data-table" in a}
@@ -115,7 +155,7 @@ def test_what_is_not_there_is_said_and_not_drawn(stopped):
     assert "What is not shown, and why" in page.html
     assert "no run was attacked" in page.html
     assert "attack" not in data_of(page.html)["tables"]
-    assert page.waiting == f"run: stopped (fedmgda resume {stopped} goes on), round 3 of 6."
+    assert page.waiting == f"run: stopped after round 3 of 6 (fedmgda resume {stopped} goes on)."
     assert page.broken == ()
 
 
@@ -262,11 +302,18 @@ def test_a_regression_is_shown_by_its_error_and_a_single_run_against_a_constant(
 
 def test_every_reply_that_did_not_count_is_counted_by_reason(tmp_path):
     attack = {"name": "scale-update", "factor": 1e300, "clients": [1]}
-    with pytest.warns(RuntimeWarning, match="invalid value"):
-        finished_run(tmp_path / "run", attack=attack)
+    finished_run(tmp_path / "run", attack=attack)
     tables = data_of(build_page([tmp_path / "run"]).html)["tables"]
     quarantined = [row.quarantined for row in open_run(tmp_path / "run").rounds]
     assert sum(values_of(tables["quarantine-reasons"], "replies")) == sum(map(len, quarantined)) > 0
     kinds = values_of(tables["quarantine-reasons"], "reason")
     assert len(kinds) == len(set(kinds)) <= 2
     assert not any(letter.isdigit() for kind in kinds for letter in kind)
+
+
+def test_a_limit_under_which_its_engine_would_end_the_process_is_a_sentence(monkeypatch):
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1 << 33, -1))
+    with pytest.raises(MemoryError, match=r"68 GiB of addresses.* is 8; raise it"):
+        vega_script.__wrapped__()
+    monkeypatch.setattr("resource.getrlimit", lambda _: (-1, -1))
+    assert "vega" in vega_script.__wrapped__()
