@@ -139,7 +139,7 @@ def protected_losses(one: GroupFacts) -> str:
 
 def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
     question = "Was anyone sacrificed?"
-    told, kept, bad = list[str](), list[str](), False
+    told, better, kept, bad = list[str](), list[str](), list[str](), False
     for one in facts:
         if not one.rounds:
             continue
@@ -150,10 +150,13 @@ def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
         else:
             told.append(f"{one.against:,} of {one.rounds:,} under {one.name}")
             bad |= bool(one.against)
+            if one.improved is not None:
+                better.append(f"{_share(one.improved)} % under {one.name}")
     sentences = [
         f"{lead}: {listed(those, _MANY)}."
         for lead, those in (
             ("Rounds that went against a participant, to first order", told),
+            ("Participants whose own training loss a round did not raise", better),
             ("Losses that a protected step raised", kept),
         )
         if those
@@ -161,8 +164,14 @@ def _sacrificed(facts: Sequence[GroupFacts]) -> Answer:
     if not sentences:
         return Answer(question=question, answer=_no_rounds(facts))
     unread = _unread(facts)
-    mood = "bad" if bad else "warn" if unread else "good"
+    rose = any(one.improved is not None and one.improved < 100 for one in facts)
+    mood = "bad" if bad else "warn" if unread or rose else "good"
     return Answer(question=question, answer=" ".join(sentences) + unread, mood=mood)
+
+
+def _share(percent: float) -> str:
+    """Return a share of which nearly all is not all."""
+    return f"{percent if percent == 100 else min(percent, 99.9):.3g}"
 
 
 def _unread(facts: Sequence[GroupFacts]) -> str:

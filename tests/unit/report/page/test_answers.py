@@ -162,6 +162,21 @@ def test_many_who_lose_a_little_are_told_though_of_nobody_it_is_sure(joined, los
     assert ("at all" in told.answer) == bool(more)
 
 
+@pytest.mark.parametrize(
+    ("improved", "said", "mood"),
+    [(100.0, "100", "good"), (99.97, "99.9", "warn"), (60.0, "60", "warn")],
+)
+def test_no_round_against_anybody_is_no_all_clear_where_losses_rose(
+    source, joined, improved, said, mood
+):
+    """0 of 200 rounds went against somebody, in green; of the losses four in ten rose."""
+    group = next(group for group in source.groups if group.name == "mgda")
+    facts = replace(group_facts(group, "accuracy", joined), against=0, improved=improved)
+    told = next(one for one in answers([facts], joined) if "sacrificed" in one.question)
+    assert f"training loss a round did not raise: {said} % under mgda." in told.answer
+    assert told.mood == mood
+
+
 def test_a_run_that_kept_no_test_rows_and_has_no_rival_is_held_against_nothing(tmp_path):
     """It was told that there is no run called constant, and to name another."""
     source = read_source([copy_of(FORMAT_1 / "finished", tmp_path / "old")])
