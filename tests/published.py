@@ -124,6 +124,11 @@ def level(folder, row, metric):
     return partial(_level, folder, row, metric)
 
 
+def of_seed(folder, row, metric, seed):
+    """Return how to find a row of a study in one metric, for one seed."""
+    return lambda: Level(_lines(folder, metric)[row].values[seed], 0.0)
+
+
 def gap(folder, first, second, metric):
     """Return how to find the difference of two rows over paired seeds."""
     return partial(_gap, folder, first, second, metric)

@@ -11,10 +11,21 @@ import pytest
 
 from fedmgda.paper import PRIMARIES, Setting, open_published, plan_study
 from fedmgda.paper._published import _table
-from published import RESULTS, cost, decisions, gap, level, planned_cost, primary, report
+from published import (
+    RESULTS,
+    cost,
+    decisions,
+    gap,
+    level,
+    of_seed,
+    planned_cost,
+    primary,
+    report,
+)
 
 PAGE = Path(__file__).parents[2] / "docs" / "reproduction.md"
 SHIFT, TRUE = "adult-bias-released-code", "adult-bias-paper"
+MATCHED = "fmnist-exact-step-matched"
 EXACT, RULES, FRESH = "fmnist-exact", "fmnist-rules", "fmnist-rules-confirmation"
 ATTACK, DIGITS, FIG1 = "fmnist-attack", "digits-attack", "fig1-fmnist"
 PLUS, UNIT, MEAN = "FedMGDA+", "FedAvg-n", "FedAvg"
@@ -258,6 +269,21 @@ CLAIMS = {
     "exact half": ("{found:h1}", {"found": gap(EXACT, PLUS, UNIT, "improved_final")}),
     "exact improved": ("{found:1}", {"found": gap(EXACT, PLUS, UNIT, "improved")}),
     "exact improved avg": ("{found:1}", {"found": gap(EXACT, PLUS, MEAN, "improved")}),
+    "matched": (
+        (
+            "with steps as long as those of FedMGDA+ FedAvg-n improves {matched:1} % over the run "
+            "and {end:1} % at the end, one seed (same seed: FedAvg-n {unit:1} and {unit_end:1}, "
+            "FedMGDA+ {plus:1} and {plus_end:1})"
+        ),
+        {
+            "matched": of_seed(MATCHED, "FedAvg-n step-matched", "improved", 1),
+            "end": of_seed(MATCHED, "FedAvg-n step-matched", "improved_final", 1),
+            "unit": of_seed(EXACT, UNIT, "improved", 1),
+            "unit_end": of_seed(EXACT, UNIT, "improved_final", 1),
+            "plus": of_seed(EXACT, PLUS, "improved", 1),
+            "plus_end": of_seed(EXACT, PLUS, "improved_final", 1),
+        },
+    ),
     "exact improved half": ("{found:h1}", {"found": gap(EXACT, PLUS, UNIT, "improved")}),
     "last unit": (
         "average {average:2}, std {std:2}",

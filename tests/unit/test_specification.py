@@ -86,7 +86,7 @@ def test_every_reference_leads_to_a_section_or_a_decision(page):
     found = {
         (path.relative_to(ROOT).as_posix(), number)
         for path in referring_files()
-        for number in references_in(path.read_text(encoding="utf-8"))
+        for number in references_in(path.read_text(encoding="utf-8", errors="replace"))
     }
     lost = sorted(reference for reference in found if reference[1] not in places(page))
     assert lost == []
