@@ -32,7 +32,7 @@ test-slow: $(VENV)/.dev  ## run the tests that take minutes
 	$(PYTEST) $(SHARED) -m slow
 	$(PYTEST) $(DEPLOYED) -m slow
 
-torture: $(VENV)/.dev  ## flip every byte and do all else that takes up to an hour
+torture: $(VENV)/.dev  ## stop, starve and damage it everywhere, which takes up to an hour
 	$(PYTEST) $(SHARED) -m torture
 
 check: $(VENV)/.dev  ## check format, lint, types and layers

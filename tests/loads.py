@@ -59,5 +59,6 @@ def aggregated_from_disk(folder, num_rows, num_columns):
     server = initial_state(federation, np.zeros(num_columns, np.float32))
     before = memory("VmRSS")
     _, record = run_round(federation, server)
+    updates.path.unlink()
     assert record.cohort.failures == ()
     return memory("VmHWM") - before, record.aggregate.gap

@@ -13,9 +13,9 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from faulty_disk import FaultyDisk
 from fedmgda.cli import (
@@ -70,7 +70,7 @@ def servant():
 
 def _serve():
     """Fork a process for each request; what they need is loaded, kernels included."""
-    with TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder:
         finished_run(Path(folder) / "compiled")
         finished_run(Path(folder) / "torch", clients={"path": "torch", "per_round": 2})
     for line in sys.stdin:
@@ -98,6 +98,7 @@ def _carry_out(  # noqa: PLR0917
 ):
     os.chdir(folder)
     os.environ.update(environment or {})
+    tempfile.tempdir = None  # to be looked up anew
     for path, number in ((os.devnull, 0), (said, 1), (said, 2)):
         os.dup2(os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644), number)
     os.closerange(3, 16)

@@ -61,7 +61,13 @@ def _refusal(error: Exception) -> tuple[str, int] | None:
             return why, StoreError.exit_code
         case OSError(filename=name, strerror=reason):
             return f"{name} cannot be used: {reason}.", StoreError.exit_code
-        case MemoryError():
-            wanted = f": {error}" if str(error) else ""
+        case MemoryError() | RuntimeError() as short if _is_of_memory(short):
+            wanted = f": {str(short).rstrip('.')}" if str(short) else ""
             return f"There is not enough memory{wanted}.", FedmgdaError.exit_code
     return None
+
+
+def _is_of_memory(error: Exception) -> bool:
+    """Tell whether memory was missing; threads and torch have no exception of their own for it."""
+    words = ("can't start new thread", "can't allocate memory")
+    return isinstance(error, MemoryError) or any(word in str(error) for word in words)

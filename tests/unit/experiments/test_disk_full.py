@@ -18,7 +18,6 @@ TINY = {
     "clients": {"local_epochs": 1},
     "evaluation": {"every": 1},
 }
-PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class FullDisk:
@@ -130,25 +129,6 @@ def test_a_table_of_a_sweep_survives_a_full_disk(monkeypatch, tmp_path):
     collection.write_table()
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """Yield a function that gives a folder on a disk of so many pages, or makes it larger."""
-    place = tmp_path / "disk"
-    place.mkdir()
-
-    def mount(pages, *options):
-        size = f"size={pages * PAGE}" if pages else "size=1"  # zero would mean no limit
-        command = ["mount", "-t", "tmpfs", "-o", ",".join([size, *options]), "tmpfs", str(place)]
-        try:
-            subprocess.run(command, check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError):
-            pytest.skip("mounting a small tmpfs needs the superuser")
-        return place
-
-    yield mount
-    subprocess.run(["umount", "-l", str(place)], check=False, capture_output=True)
-
-
 def unmount(place):
     subprocess.run(["umount", str(place)], check=True)
 
@@ -176,7 +156,7 @@ def test_a_resume_survives_a_disk_with_any_room_left(small_disk, whole, tmp_path
         path = copy_of(stopped, small_disk(1000) / "run")
         with (path.parent / "ballast").open("wb") as file:  # all but so many pages are taken
             free = os.statvfs(path).f_bavail
-            file.write(bytes((free - pages) * PAGE))
+            file.write(bytes((free - pages) * os.sysconf("SC_PAGE_SIZE")))
         sentence = attempt(path)
         if sentence is None:
             break
