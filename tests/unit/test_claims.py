@@ -357,7 +357,7 @@ CLAIMS = {
         {"found": gap(ATTACK, "q-FedAvg, c = 10", "q-FedAvg, c = 1", "honest_average")},
     ),
     "digits thirty": (
-        "costs FedAvg {mean:1} and FedProx {prox:1}",
+        "changes FedAvg by {mean:1} and FedProx by {prox:1}",
         {"mean": scaled(MEAN, "c = 30"), "prox": scaled("FedProx", "c = 30")},
     ),
     "better digits": ("late mean {found:1}", {"found": scaled(PLUS)}),
