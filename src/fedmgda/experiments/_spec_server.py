@@ -14,7 +14,7 @@ __all__ = ["AttackSpec", "ProtectSpec", "ServerSpec"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectSpec:
-    """How steps are protected, so that no participant ends a round with a higher loss."""
+    """How steps are protected, so that no participant says a higher training loss afterwards."""
 
     allow: int = key(
         0,
@@ -60,9 +60,9 @@ class ServerSpec:
     curvature: float | None = key(None, 'c, for `schedule = "harmonic"`.', above=0.0)
     protect: bool | ProtectSpec | None = key(
         None,
-        "`true`, or a table of its own keys: no participant, but for `allow` of them, ends a "
-        "round with a higher training loss; where that cannot be had the round is held, and "
-        "`patience` held rounds in a row end the run.",
+        "`true`, or a table of its own keys: no participant that is not quarantined, but for "
+        "`allow` of them, says a higher training loss after a round than before it; where that "
+        "cannot be had the round is held, and `patience` held rounds in a row end the run.",
         unset="false",
         see="protection.md",
     )
