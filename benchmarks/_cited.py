@@ -76,8 +76,8 @@ def _joining(found: Found) -> Iterator[str]:
 def _joining_ames(found: Found) -> str:
     worse, usual = (found["joining", "ames", name] for name in ("worse", "worse by chance"))
     return (
-        f"Over {len(chance_runs.SEEDS)} seeds {worse.value:g} of {worse.repeats} are worse off "
-        f"than alone, where chance makes {usual.value:.1f}"
+        f"Over {len(chance_runs.SEEDS)} seeds {worse.value:g} of {worse.repeats} come out worse "
+        f"than alone, where the chance of test rows makes {usual.value:.1f}"
     )
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import mkdtemp
 
 import numpy as np
 
@@ -112,14 +113,15 @@ class Place:
         """
         self._servant, self._command = servant, command
         self.folder, self._said = sources / name, sources / f"{name}.said"
-        (self.folder / "tmp").mkdir(parents=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._temporary = Path(mkdtemp())  # a short path: sockets lie there
         if command.before:
             shutil.copytree(sources / command.before, self.folder / "out")
 
     def start(self, **more):
         """Give the command; return the id of its process."""
         self._said.unlink(missing_ok=True)
-        environment = {"TMPDIR": str(self.folder / "tmp"), **self._command.environment}
+        environment = {"TMPDIR": str(self._temporary), **self._command.environment}
         arguments = self._command.arguments
         more = {"environment": environment, "function": self._command.function, **more}
         return self._servant.start(arguments, self.folder, self._said, **more)
@@ -157,12 +159,12 @@ class Place:
 
         But the folder in which Python starts processes over a socket: kill -9 leaves it.
         """
-        found = (self.folder / "tmp").rglob("*")
+        found = self._temporary.rglob("*")
         return sorted(str(path) for path in found if "/pymp-" not in str(path))
 
     def orphans(self, seconds=120.0):
         """Return what still runs of the command after so many seconds."""
-        mark = f"TMPDIR={self.folder / 'tmp'}".encode()
+        mark = f"TMPDIR={self._temporary}".encode()
         deadline = time.monotonic() + seconds
         while (found := _with(mark)) and time.monotonic() < deadline:
             time.sleep(0.05)
@@ -170,6 +172,7 @@ class Place:
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)  # a disk that is mounted there stays
+        shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def _with(mark):

@@ -65,7 +65,8 @@ def kill(place, seconds):
 def survived_kills(commands, sources, name, kills):
     """Kill a command at random moments of its life, again and again where it then stands."""
     whole, started = Place(commands, COMMANDS[name], sources, f"{name} whole"), time.monotonic()
-    assert whole.run()[0] == 0
+    code, said = whole.run()[:2]
+    assert code == 0, said
     seconds, expected = time.monotonic() - started, whole.left()
     rng, left, number = random.Random(name), kills, 0  # noqa: S311 (moments, not secrets)
     while left:

@@ -80,7 +80,7 @@ def test_theory_tries_its_claims_and_writes_them(tmp_path):
     ("arguments", "sentence"),
     [
         (("fig9",), "There is no study 'fig9'; see them with: fedmgda reproduce list"),
-        (("adult",), "There is no study 'adult'; did you mean 'adult-bias'?"),
+        (("fig1",), "There is no study 'fig1'; did you mean 'fig1-cifar' or 'fig1-fmnist'?"),
         (("theory", "--compat", "x"), "--compat must be 'paper' or 'released-code', got 'x'."),
         (("fig2-adult", "-c", "seed=3"), "'seed=3' cannot change a study; use --seeds instead."),
     ],

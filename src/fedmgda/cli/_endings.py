@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 from fedmgda._errors import DataError, FedmgdaError, StoreError
@@ -48,6 +49,16 @@ def _clipped(sentence: str) -> str:
     return f"{sentence[:_HEAD]} … {sentence[-_TAIL:]}"
 
 
+def _without_a_file(error: OSError) -> str:
+    """Say what was refused where no file is named."""
+    if "AF_UNIX path too long" in str(error):
+        return (
+            f"The path of the folder for temporary files, {gettempdir()}, is too long for the "
+            "sockets over which processes start; set TMPDIR to a shorter one."
+        )
+    return f"What is printed cannot be written: {error.strerror or error}."
+
+
 def _refusal(error: Exception) -> tuple[str, int] | None:
     """Return a sentence and a code for what a user, or the machine, can bring about."""
     # An EOFError comes as click's Abort, which takes it for a Ctrl-D at a question: none is asked.
@@ -56,9 +67,8 @@ def _refusal(error: Exception) -> tuple[str, int] | None:
             return str(ours), ours.exit_code
         case EOFError():
             return "A file that was read is cut short; look for an empty one.", DataError.exit_code
-        case OSError(filename=None, strerror=reason) as refused:
-            why = f"What is printed cannot be written: {reason or refused}."
-            return why, StoreError.exit_code
+        case OSError(filename=None) as refused:
+            return _without_a_file(refused), StoreError.exit_code
         case OSError(filename=name, strerror=reason):
             return f"{name} cannot be used: {reason}.", StoreError.exit_code
         case MemoryError() | RuntimeError() as short if _is_of_memory(short):

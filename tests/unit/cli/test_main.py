@@ -59,6 +59,7 @@ def test_a_missing_part_of_our_own_is_not_blamed_on_the_user(monkeypatch):
             "Error: x y cannot be used: No such file.",
         ),
         (OSError(28, "No space left"), 4, "Error: What is printed cannot be written: No space"),
+        (OSError("AF_UNIX path too long"), 4, "Error: The path of the folder for temporary files,"),
         (MemoryError("67.1 GiB"), 1, "Error: There is not enough memory: 67.1 GiB."),
         (RuntimeError("can't start new thread"), 1, "Error: There is not enough memory: can't"),
         (RuntimeError("Allocator: can't allocate memory"), 1, "Error: There is not enough memory"),

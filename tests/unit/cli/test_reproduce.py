@@ -21,7 +21,7 @@ def in_a_folder_where_nothing_runs(tmp_path, monkeypatch):
         raise AssertionError("something was run")
 
     monkeypatch.chdir(tmp_path)
-    for name in ("_carry_out", "_theory", "Collection", "print_list"):
+    for name in ("_theory", "Collection", "print_list"):
         monkeypatch.setattr(_reproduce, name, never)
 
 

@@ -49,7 +49,7 @@ def tampered(trained, tmp_path, name, content):
         ({"rows": np.full(ROWS, "a")}, "rows are no such numbers"),
         ({"rows": np.full(ROWS, -5)}, "rows has a number below 0"),
         ({"losses": np.zeros(ROWS, complex)}, "losses are no such numbers"),
-        ({"losses": np.zeros(ROWS, [("a", "f8")])}, "losses are no such numbers"),
+        ({"losses": np.zeros(ROWS, [("a", "f8")])}, "'losses.npy' is no array"),
         ({"losses": np.zeros((ROWS, 1))}, "losses are no such numbers"),
         ({"probabilities": np.zeros(ROWS)}, "probabilities are no such numbers"),
     ],

@@ -1,5 +1,6 @@
 """What a server learns of updates does not depend on where they lie."""
 
+import os
 import subprocess
 import sys
 
@@ -136,7 +137,9 @@ np.savez(Path(sys.argv[1]) / "result.npz", lam=result.lam, direction=result.dire
 
 
 def aggregated_under_a_limit(folder, m, d, limit):
-    environment = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": ":".join(sys.path)}
+    # All of the environment: it may name the kernels that linear algebra shall take.
+    more = {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": ":".join(sys.path)}
+    environment = {**os.environ, **more}
     command = [sys.executable, "-c", LIMITED, *map(str, (folder, m, d, limit))]
     subprocess.run(command, check=True, timeout=1200, env=environment)
     rows = np.fromfile(folder / "rows", np.float32).reshape(m, d)
