@@ -138,8 +138,8 @@ WORDS: Mapping[str, tuple[Word, ...]] = {
     "Protected steps": (
         Word(
             name="protected",
-            meaning="Of a step, with `server.protect`: no participant's training loss is higher "
-            "after it, as the participants say, or the round is held.",
+            meaning="Of a step, with `server.protect`: no participant that is not quarantined says "
+            "a higher training loss after it than before, or the round is held.",
             see="explanation/protection.md",
             also=("protection", "protected step", "protected steps"),
         ),
