@@ -34,6 +34,7 @@ checkpoint_seconds = 0.0
 """
 TORCH, TWO = ["-c", "clients.path=torch"], ["-c", "engine.workers=2"]
 PROTECTED = ["-c", "server.protect=true"]
+SHARED = Path("/dev/shm")  # noqa: S108 (it is read, nothing is written there)
 STUDY = ["reproduce", "digits-attack", "-o", "out", "--seeds", "1", "--rounds", "2"]
 STUDY += ["-c", "model.hidden=[2]", "-r", "FedAvg", "-r", "c = 1"]
 
@@ -115,6 +116,7 @@ class Place:
         self.folder, self._said = sources / name, sources / f"{name}.said"
         self.folder.mkdir(parents=True, exist_ok=True)
         self._temporary = Path(mkdtemp())  # a short path: sockets lie there
+        self._shared = set(SHARED.iterdir())
         if command.before:
             shutil.copytree(sources / command.before, self.folder / "out")
 
@@ -165,14 +167,23 @@ class Place:
     def orphans(self, seconds=120.0):
         """Return what still runs of the command after so many seconds."""
         mark = f"TMPDIR={self._temporary}".encode()
-        deadline = time.monotonic() + seconds
-        while (found := _with(mark)) and time.monotonic() < deadline:
-            time.sleep(0.05)
-        return found
+        return _after(seconds, lambda: _with(mark))
+
+    def shared_memory(self, seconds=120.0):
+        """Return what is new in shared memory after so many seconds, when others are done."""
+        return _after(seconds, lambda: sorted(set(SHARED.iterdir()) - self._shared))
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)  # a disk that is mounted there stays
         shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+def _after(seconds, found):
+    """Return what is found when nothing is, or after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while (there := found()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return there
 
 
 def _with(mark):
@@ -206,4 +217,5 @@ def assert_goes_on(place, expected, at):
     assert [name for name in names if found.get(name) != expected.get(name)] == [], at
     assert place.temporary() == [], at
     assert place.orphans() == [], at
+    assert place.shared_memory() == [], at
     place.remove()

@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from fedmgda._text import counted, printable
+from fedmgda._text import printable
 from fedmgda.values import value_at
 
 if TYPE_CHECKING:
@@ -75,9 +75,10 @@ def _protect(spec: Spec) -> list[tuple[str, str]]:
     if not protect:
         return []
     allow = 0 if protect is True else protect.allow
-    who = f"at most {counted(allow, 'participant')}" if allow else "no participant"
-    ends = "end" if allow > 1 else "ends"
-    return [("protect", f"{who} {ends} a round with a higher training loss, or it is held")]
+    who = (
+        f"more than {allow} whose replies count say" if allow else "anybody whose reply counts says"
+    )
+    return [("protect", f"a round is held if {who} that the loss rose")]
 
 
 def _step(spec: Spec) -> str:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Proposal", "propose_spec"]
 
-_PROTECT = "# protect = true  # nobody ends a round with a higher training loss: docs/protection.md"
+_PROTECT = "# protect = true  # a round is held if anybody says its loss rose: docs/protection.md"
 
 
 @final

@@ -47,6 +47,7 @@ def fetch_origin(origin: Origin, progress: Progress) -> Path:
         raise DataError(f"{origin.name} cannot be fetched; {remedy(origin)}")
     with locked(origin.name), _writing(origin):
         if (folder := _intact(origin)) is not None:
+            shutil.rmtree(downloads(origin.name), ignore_errors=True)  # of one killed at its end
             progress(Step(text=f"{origin.name} is in {folder}, verified"))
             return folder
         refusals = []

@@ -172,6 +172,14 @@ def test_a_fetch_that_fails_leaves_the_older_content_alone(cache, server):
     assert not verify_origin(dataset).ok
 
 
+def test_what_a_fetch_left_that_was_killed_at_its_end_is_cleared_away(cache, server):
+    assert_the_next_fetch_works(cache, server)
+    (cache / ".downloads" / "toy").mkdir(parents=True)
+    (cache / ".downloads" / "toy" / "toy-1.0.tar.gz").write_bytes(GOOD)
+    assert_the_next_fetch_works(cache, server)
+    assert len(server.requests) == 1
+
+
 def test_what_a_killed_fetch_left_is_cleared_away(cache, server):
     (cache / ".toy.new-abc" / "raw").mkdir(parents=True)
     assert_the_next_fetch_works(cache, server)
