@@ -40,7 +40,7 @@ def npz_arrays(content: bytes) -> dict[str, NDArray[Any]]:
                 for entry in archive.infolist()
             }
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, KeyError, EOFError) as error:
-        raise ValueError(str(error)) from error
+        raise ValueError(str(error) or "it is cut short") from error
 
 
 def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> NDArray[Any]:

@@ -64,6 +64,8 @@ def load_femnist(folder: Path | str, *, seed: int) -> FederatedData:
         is_leaf = path.suffix == ".json"
         for writer, drawings in (read_leaf(path) if is_leaf else read_hdf5(path)).items():
             parts.append((writer, _is_test(path), drawings))
+    if not parts:
+        raise DataError(f"The files in {folder} hold no writer; make them again, or name another.")
     return _federation(parts, seed, distinct=any(path.suffix == ".json" for path in paths))
 
 

@@ -91,7 +91,8 @@ def _drawings(path: Path, writer: str, images: Any, labels: Any) -> Drawings:
 
 def _array(make: Callable[[], NDArray[Any]]) -> NDArray[Any] | None:
     try:
-        return make()
+        with np.errstate(over="ignore"):  # what is too large becomes infinite, and is refused
+            return make()
     except (ValueError, TypeError, OverflowError):  # the last: an integer of 400 digits
         return None
 

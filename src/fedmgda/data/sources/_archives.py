@@ -23,7 +23,11 @@ __all__ = ["copy", "gunzip", "restore_plain", "store_plain", "unpack_deb", "unpa
 
 MAX_MEMBERS = 10_000
 MAX_BYTES = 1 << 30
-_BROKEN = (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+# tarfile trusts what a header says of lengths and signs, and stumbles over it in as many ways.
+_BROKEN = (
+    tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, ArithmeticError,
+    LookupError, TypeError, ValueError,
+)  # fmt: skip
 
 
 def copy(path: Path, folder: Path) -> None:
