@@ -102,7 +102,7 @@ def quarantined():
 
 
 def gated(rule):
-    """Return the share of rounds in which the attacker of c = 100 was quarantined, %."""
+    """Return how many quarantines there were for 100 rounds under c = 100."""
     files = list((RESULTS / ATTACK / "runs").glob(f"{rule}_attack=c-=-100_seed=*.json.xz"))
     kept = [json.loads(lzma.decompress(path.read_bytes())) for path in files]
     return 100.0 * sum(run["quarantined"] / len(run["rounds"]["round"]) for run in kept) / len(kept)
@@ -328,9 +328,9 @@ CLAIMS = {
     ),
     "inflation fmnist": (
         (
-            "FedMGDA+ {plus:±1}, FedAvg-n {unit:±1}, FedAvg {mean:±1} %, but there the attacker of "
-            "FedMGDA+ is quarantined in {gate:.0f} % of the rounds and that of FedAvg-n in "
-            "{gate_n:.0f} %: it shows rule and gate together"
+            "FedMGDA+ {plus:±1}, FedAvg-n {unit:±1}, FedAvg {mean:±1} %, but there are {gate:.0f} "
+            "quarantines for 100 rounds of FedMGDA+ and {gate_n:.0f} of FedAvg-n there: it shows "
+            "rule and gate together"
         ),
         {
             "plus": level(ATTACK, "FedMGDA+, c = 100", "honest_average"),

@@ -14,7 +14,7 @@ __all__ = ["AttackSpec", "ProtectSpec", "ServerSpec"]
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectSpec:
-    """How steps are protected, so that no participant says a higher training loss afterwards."""
+    """How steps are protected: after a round at most `allow` say a higher loss, or it is held."""
 
     allow: int = key(
         0,

@@ -30,6 +30,7 @@ from fedmgda.rules import Rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from numpy.typing import NDArray
     from torch import nn
 
     from fedmgda._types import Matrix, Vector
@@ -52,6 +53,7 @@ class History:
         min_inner: Of shape `(T,)`: the least ⟨g_i, d⟩ of the participants.
         lam: Of shape `(T, n)`: λ; NaN for who did not take part.
         improved: Of shape `(T,)`: participants whose training loss did not rise, in percent.
+        held: Of shape `(T,)`: whether protection left the model where it was.
         evaluated: Of shape `(E,)`: after which rounds all clients were evaluated; 0 is the start.
         accuracies: Of shape `(E, n)`: on the clients' test splits; NaN for a regression.
         losses: Of shape `(E, n)`: likewise.
@@ -62,6 +64,7 @@ class History:
     min_inner: Vector
     lam: Matrix
     improved: Vector
+    held: NDArray[np.bool_]
     evaluated: Vector
     accuracies: Matrix
     losses: Matrix
@@ -95,6 +98,7 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
     training: LocalTraining | None = None,
     server_lr: float = 1.0,
     server_decay: float = 1.0,
+    protect: bool | Mapping[str, float] = False,
     seed: int = 0,
     evaluate_every: int = 10,
     select: Measure | None = None,
@@ -116,6 +120,8 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         training: What a client does; `LocalTraining()` if None.
         server_lr: The server's step, which the schedule multiplies.
         server_decay: Its decay over all rounds, as in the paper; 1 is none.
+        protect: Whether a round is held if anybody says that its training loss rose, as
+            `server.protect` does; or the keys of that table, as in `{"allow": 1}`.
         seed: Every random choice is a function of it.
         evaluate_every: Rounds between evaluations of all clients.
         select: "loss" or "accuracy": return the model with the best mean score on the clients'
@@ -150,7 +156,7 @@ def train(  # noqa: PLR0913 (everything but model and data has a default)
         "clients": _clients_table(training)
         | ({"participation": 1.0} if per_round is None else {"per_round": per_round}),
         "rule": rule_table(rule),
-        "server": {"lr": server_lr, "decay": server_decay},
+        "server": {"lr": server_lr, "decay": server_decay} | _protect_table(protect),
         "evaluation": {"every": evaluate_every}
         | {k: v for k, v in (("select", select), ("patience", patience)) if v is not None},
         "engine": {"workers": workers},
@@ -232,6 +238,11 @@ def rule_table(rule: Rule | str) -> dict[str, Any]:
     return {"name": _whereabouts(type(rule)), "options": known}
 
 
+def _protect_table(protect: bool | Mapping[str, float]) -> dict[str, Any]:
+    """Write down how steps are protected; nothing where they are not, as in a spec without it."""
+    return {"protect": protect if isinstance(protect, bool) else dict(protect)} if protect else {}
+
+
 def _whereabouts(thing: Any) -> str:
     kind = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{kind.__module__}:{kind.__qualname__}"
@@ -255,6 +266,7 @@ def _history(run: Run, num_clients: int) -> History:
     }
     return History(
         lam=lam,
+        held=np.array([bool(row.held) for row in rounds]),
         evaluated=np.array([row.round_num for row in evaluations]),
         accuracies=np.array([row.accuracies for row in evaluations], dtype=np.float64),
         losses=np.array([row.losses for row in evaluations], dtype=np.float64),

@@ -273,8 +273,8 @@ def preamble(study: Study, setting: Setting, lines: Sequence[Line]) -> list[str]
     ran = {cell_name(study, line.cell) for line in lines if line.values}
     if longer := [name for name in study.longer if name in ran]:
         texts.append(
-            f"{', '.join(longer)}: {round(study.cost * rounds)} rounds, no less computing than "
-            f"{rounds} protected ones (one takes as long as {study.cost:g} plain ones at most)."
+            f"{', '.join(longer)}: {round(study.cost * rounds)} rounds beside {rounds} protected "
+            f"ones, one of which is reckoned as {study.cost:g} plain ones."
         )
     if rounds != study.rounds:
         texts.append(

@@ -88,6 +88,17 @@ def test_the_history_has_a_row_for_every_round_and_evaluation():
     assert (history.min_inner >= 0).all(), "FedMGDA+ sacrifices nobody, to first order"
 
 
+def test_protected_no_loss_rises_and_it_is_what_a_spec_asks_for(tmp_path):
+    kept = fedmgda.train(module(), arrays(), rounds=8, rule="fedavg", protect=True, out=tmp_path)
+    assert kept.run.spec.server.protect.allow == 0
+    assert kept.history.held.shape == (8,)
+    assert not kept.history.held.all()
+    assert kept.history.improved.tolist() == [100.0] * 8
+    assert fedmgda.verify(tmp_path).verified
+    loose = fedmgda.train(module(), arrays(), rounds=8, rule="fedavg", protect={"allow": 4 - 1})
+    assert not loose.history.held.any()
+
+
 def test_numbers_are_predicted_as_numbers():
     result = fedmgda.train(
         module(1), arrays(classes=False), rounds=20, rule=FedAvg(),
@@ -191,6 +202,8 @@ def test_functions_and_falling_steps_are_written_down(tmp_path):
         ({"data": None}, "data must be a pair of features and targets"),
         ({"rule": "fedavgg"}, "did you mean 'fedavg'"),
         ({"rounds": 0}, r"rounds must lie in \[1, 1e\+07\]"),
+        ({"protect": {"allow": 4}}, "server.protect.allow = 4"),
+        ({"protect": {"alow": 1}}, "did you mean 'server.protect.allow'"),
         ({"per_round": 9}, "clients.per_round = 9 is more than the number of clients, 4"),
     ],
 )
