@@ -38,7 +38,7 @@ def parse(kind: type[T], table: dict[str, Any], where: str = "") -> T:
     for key, value in table.items():
         path = f"{where}.{key}" if where else key
         if key not in known:
-            raise SpecError(f"There is no key {path!r}{suggest(key, list(known), where)}")
+            raise SpecError(f"There is no key {_shown(path)}{suggest(key, list(known), where)}")
         values[key] = _value(hints[key], value, path, known[key])
     return kind(**values)
 

@@ -111,7 +111,7 @@ def _check_sweep(table: dict[str, Any]) -> None:
     known = ["seeds", "grid", "variants"]
     for key in sweep:
         if key not in known:
-            raise SpecError(f"There is no key 'sweep.{key}'{suggest(key, known, 'sweep')}")
+            raise SpecError(f"There is no key {f'sweep.{key}'!r:.60}{suggest(key, known, 'sweep')}")
     seeds = sweep.get("seeds", [table.get("seed", 0)])
     if not (isinstance(seeds, list) and seeds and all(type(seed) is int for seed in seeds)):
         raise SpecError(f"sweep.seeds must be a list of whole numbers, got {seeds!r:.60}.")
