@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, final, get_args
 import torch
 
 from fedmgda._errors import SpecError
-from fedmgda.clients._evaluation_groups import evaluate_in_groups
 from fedmgda.clients._processes import WorkerProcesses
 from fedmgda.clients._threads import Threads
 from fedmgda.clients._torch_trainer import one_thread
+from fedmgda.clients._work import Scoring, scores_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.clients._settings import Settings
     from fedmgda.clients._torch_trainer import TorchTrainer
-    from fedmgda.clients._work import LocalWork, Outcome, Rows, Scores, Scoring
+    from fedmgda.clients._work import LocalWork, Outcome, Rows, Scores
     from fedmgda.data import FederatedData
 
 __all__ = ["ComputePath", "Engine", "Serial", "choose_engine"]
@@ -82,13 +82,11 @@ class Serial:
             ]
 
     def evaluate(self, models: Matrix, client_ids: Sequence[int], split: Split) -> Scores:
-        """Score the models group by group."""
-        groups = self._trainer.groups(split)
-        return evaluate_in_groups(self._score, groups, models, client_ids, split)
-
-    def _score(self, scoring: Scoring, models: Matrix, units: Sequence[int]) -> list[Outcome]:
+        """Score the models for each client in turn."""
+        scoring = Scoring(split=split)
         with one_thread(), torch.random.fork_rng(devices=[]):
-            return [self._trainer.score(scoring, unit, models) for unit in units]
+            outcomes = [self._trainer.score(scoring, client, models) for client in client_ids]
+        return scores_of(client_ids, outcomes, len(models))
 
     def close(self) -> None:
         """Do nothing: there is nothing to end."""

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch.nn import functional
 
 from fedmgda.clients._own_functions import losses_by
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from torch import Tensor, nn
 
     from fedmgda.clients._block import Block
     from fedmgda.clients._training import LossFunction
 
-__all__ = ["batch_loss", "outputs_of", "score", "score_each"]
+__all__ = ["batch_loss", "outputs_of", "score"]
 
 
 def batch_loss(
@@ -67,43 +67,6 @@ def score(module: nn.Module, block: Block, own: LossFunction | None = None) -> t
             right = _correct(output, targets, own)
             correct += float("nan") if right is None else int(right.sum())
     return loss / len(block), correct / len(block)
-
-
-def score_each(
-    module: nn.Module,
-    block: Block,
-    lengths: NDArray[np.int64],
-    own: LossFunction | None = None,
-) -> NDArray[np.float64]:
-    """Return mean loss and accuracy over each of the consecutive pieces of a block, in eval mode.
-
-    Args:
-        module: The model.
-        block: The examples of several clients, one client behind the other.
-        lengths: Of shape `(m,)`: how many examples each client has.
-        own: A loss of the user's own.
-
-    Returns:
-        Of shape `(m, 2)`; NaN as in `score`.
-    """
-    module.eval()
-    losses: list[Tensor] = []
-    correct: list[Tensor] = []
-    with torch.no_grad():
-        for features, targets in block.chunks():
-            output = module(features)
-            losses.append(batch_loss(output, targets, own, reduction="none"))
-            right = _correct(output, targets, own)
-            correct += [] if right is None else [right]
-    owners = np.repeat(np.arange(len(lengths)), lengths)
-    scores = np.full((len(lengths), 2), np.nan)
-    for column, values in enumerate((losses, correct)):
-        if values:
-            weights = torch.cat(values).double().cpu().numpy()
-            scores[:, column] = np.bincount(owners, weights, len(lengths))
-    with np.errstate(invalid="ignore"):  # a client without examples has no score
-        scores /= lengths[:, None]
-    return scores
 
 
 def outputs_of(module: nn.Module, block: Block) -> NDArray[np.float32]:

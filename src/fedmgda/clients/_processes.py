@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from fedmgda._errors import FedmgdaError
-from fedmgda.clients._evaluation_groups import evaluate_in_groups
 from fedmgda.clients._process import Job, WorkerProcess, process_context
 from fedmgda.clients._shared import SharedArray, SharedData
-from fedmgda.clients._work import Outcome
+from fedmgda.clients._work import Outcome, Scoring, scores_of
 from fedmgda.clients._worker import Call, SharedMemory
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Matrix, Split, Vector
     from fedmgda.clients._settings import Settings
     from fedmgda.clients._torch_trainer import TorchTrainer
-    from fedmgda.clients._work import LocalWork, Rows, Scores, Scoring
+    from fedmgda.clients._work import LocalWork, Rows, Scores
     from fedmgda.data import FederatedData
 
 __all__ = ["WorkerProcesses"]
@@ -51,7 +50,6 @@ class WorkerProcesses:
         client_timeout: float,
     ) -> None:
         self._data = data
-        self._groups = trainer.groups
         self._client_timeout = client_timeout
         self._settings = _pickled(settings)
         self._context = process_context()
@@ -88,18 +86,15 @@ class WorkerProcesses:
         return outcomes
 
     def evaluate(self, models: Matrix, client_ids: Sequence[int], split: Split) -> Scores:
-        """Score the models group by group."""
-        return evaluate_in_groups(self._score, self._groups(split), models, client_ids, split)
-
-    def _score(self, scoring: Scoring, models: Matrix, units: Sequence[int]) -> list[Outcome]:
+        """Score the models, some clients at a time."""
         self._open()
-        if scoring.grouped:
-            sizes = self._groups(scoring.split).sizes[list(units)].tolist()
-        else:
-            sizes = [len(self._data.split(scoring.split)[client_id]) for client_id in units]
+        call = Call(Scoring(split=split), len(models))
+        sizes = [len(self._data.split(split)[client_id]) for client_id in client_ids]
         # A score is over so soon that a message for each client would cost more.
-        per_job = max(1, len(units) // (4 * len(self._workers)))
-        return self._share_out(_jobs(Call(scoring, len(models)), units, sizes, per_job), models)
+        per_job = max(1, len(client_ids) // (4 * len(self._workers)))
+        jobs = _jobs(call, client_ids, sizes, per_job)
+        outcomes = self._share_out(jobs, models)
+        return scores_of(client_ids, outcomes, len(models))
 
     def close(self) -> None:
         """End all workers and let go of the shared memory."""

@@ -10,9 +10,8 @@ import torch
 
 from fedmgda._random import Stream, generator
 from fedmgda.clients._block import gather
-from fedmgda.clients._evaluation_groups import EvaluationGroups
 from fedmgda.clients._local import full_gradient, local_sgd
-from fedmgda.clients._objective import outputs_of, score, score_each
+from fedmgda.clients._objective import outputs_of, score
 from fedmgda.clients._work import Outcome, explain
 from fedmgda.models import FlatModel
 from fedmgda.values import Predictions
@@ -46,13 +45,6 @@ class TorchTrainer:
         self.model = FlatModel(module, channels_last=settings.channels_last, device=settings.device)
         self._data = data
         self._settings = settings
-        self._groups: dict[Split, EvaluationGroups] = {}
-
-    def groups(self, split: Split) -> EvaluationGroups:
-        """Return which clients are evaluated together on a split."""
-        if split not in self._groups:
-            self._groups[split] = EvaluationGroups(self._data, split)
-        return self._groups[split]
 
     def perform(
         self,
@@ -119,26 +111,22 @@ class TorchTrainer:
         )
         return Outcome.of_training(settings, factor, local, before)
 
-    def score(self, scoring: Scoring, unit: int, models: Matrix) -> Outcome:
-        """Score models, of shape `(k, d + num_buffers)`, for a client or a group of clients."""
+    def score(self, scoring: Scoring, client_id: int, models: Matrix) -> Outcome:
+        """Score models, of shape `(k, d + num_buffers)`, for a client.
+
+        Its examples are a batch of their own, since the last bit of an output can depend on the
+        batch it is computed in, and a place may hold all clients or this one alone.
+        """
         try:
-            return Outcome(scores=np.stack(list(self._scores(scoring, unit, models))))
+            block = self.block(self._data.split(scoring.split)[client_id])
+            return Outcome(scores=np.array(list(self._scores(block, models))))
         except Exception as error:  # noqa: BLE001 - as above
             return Outcome(reason=explain(error))
 
-    def _scores(self, scoring: Scoring, unit: int, models: Matrix) -> Iterator[Matrix]:
-        """Yield for each model loss and accuracy of the clients, of shape `(clients, 2)`."""
-        own, split = self._settings.training.loss, self._data.split(scoring.split)
-        clients = self.groups(scoring.split).members(unit) if scoring.grouped else (unit,)
-        rows = [split[client_id] for client_id in clients]
-        block = self.block(np.concatenate(rows))
-        lengths = np.array([len(mine) for mine in rows], np.int64)
+    def _scores(self, block: Block, models: Matrix) -> Iterator[tuple[float, float]]:
         for params in models:
             self.model.load(params)
-            if scoring.grouped:
-                yield score_each(self.model.module, block, lengths, own)
-            else:
-                yield np.array([score(self.model.module, block, own)])
+            yield score(self.model.module, block, self._settings.training.loss)
 
     def predict(self, params: Vector, client_ids: Sequence[int], split: Split) -> Predictions:
         """Return what a model gives for each example of some clients, each a batch of its own."""

@@ -26,6 +26,7 @@ __all__ = [
     "cohort_of",
     "explain",
     "in_short",
+    "scores_of",
 ]
 
 _REASON_LENGTH = 200
@@ -48,22 +49,21 @@ class LocalWork:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scoring:
-    """Loss and accuracy on a split, of one client, or of a group of clients if `grouped`."""
+    """Loss and accuracy on a split."""
 
     split: Split
-    grouped: bool = False
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The numbers of one client (or group), or the reason why there are none (a short clause).
+    """The numbers of one client, or the reason why there are none (a short clause).
 
     Attributes:
         loss: What the client reports after training.
         local_loss: The mean of the batch losses while training.
         before: f_i of the received model, where it was measured.
-        scores: Of shape `(k, clients, 2)`: loss and accuracy under each of k models.
+        scores: Of shape `(k, 2)`: loss and accuracy under each of k models.
         reason: Why there are no numbers.
     """
 
@@ -145,6 +145,16 @@ def cohort_of(
 
 Scores: TypeAlias = "tuple[NDArray[np.float64], Mapping[int, str]]"
 """Loss and accuracy, of shape `(k, m, 2)`, and why there are none for some of the m clients."""
+
+
+def scores_of(client_ids: Sequence[int], outcomes: Sequence[Outcome], num_models: int) -> Scores:
+    """Put together the scores of k models; they are NaN for a client that has none."""
+    scores = np.full((num_models, len(client_ids), 2), np.nan)
+    for column, outcome in enumerate(outcomes):
+        if outcome.scores is not None:
+            scores[:, column] = outcome.scores
+    reasons = zip(client_ids, (outcome.reason for outcome in outcomes), strict=True)
+    return scores, {client_id: why for client_id, why in reasons if why is not None}
 
 
 def explain(error: Exception) -> str:

@@ -137,6 +137,9 @@ class Run:
             self.spec = parse(Spec, table)
         except SpecError as error:
             raise SpecError(f"{path / SPEC} is damaged, or of a later version: {error}") from error
+        for key, named in (("data", self.spec.data), ("model", self.spec.model)):
+            if not named.name:  # every spec that was resolved has both
+                raise SpecError(f"{path / SPEC} is damaged: {key}.name is missing.")
         self.environment = self._environment()
 
     @property

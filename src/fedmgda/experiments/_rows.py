@@ -47,6 +47,22 @@ OF_A_LOSS = (
 )  # fmt: skip
 """Those that take a large value neither for good nor for bad."""
 
+# What a row has for each client.
+_TRAINED = (
+    "num_examples", "norms", "local_losses", "losses_before", "losses_after", "lam", "inner",
+)  # fmt: skip
+_PROTECTED = (
+    "gradient_norms", "omega_lam", "inner", "multipliers", "before", "after", "moved_inner",
+)  # fmt: skip
+_EVALUATED = ("accuracies", "losses", "num_examples")
+
+
+def _check_lengths(row: object, clients: int, names: tuple[str, ...], where: str = "") -> None:
+    for name in names:
+        values = getattr(row, name)
+        if values is not None and len(values) != clients:
+            raise ValueError(f"{where}{name} has {len(values)} entries for {clients} clients")
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +138,10 @@ class ProtectionRow:
     model: str
     gram: GramPlace | None = None
 
+    def check(self, clients: int) -> None:
+        """Refuse a row that has not one entry for each participant."""
+        _check_lengths(self, clients, _PROTECTED, "protection.")
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -178,6 +198,12 @@ class RoundRow:
     protection: ProtectionRow | None = json_field(default=None, omit=True)  # noqa: RUF009
     previous: str | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse a row that has not one entry for each participant."""
+        _check_lengths(self, len(self.client_ids), _TRAINED)
+        if self.protection is not None:
+            self.protection.check(len(self.client_ids))
+
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,6 +256,10 @@ class EvaluationRow:
     global_loss: float | None = json_field(default=None, omit=True)
     failures: tuple[Failure, ...] = json_field(default=(), omit=True)
     previous: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a row that has not one entry for each user."""
+        _check_lengths(self, len(self.client_ids), _EVALUATED)
 
 
 @final

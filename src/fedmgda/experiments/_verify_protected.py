@@ -333,10 +333,9 @@ class ProtectionCheck:
 
 def _is_whole(row: RoundRow, step: ProtectionRow, spec: ProtectSpec, ways: int) -> bool:
     """Tell whether the parts of a protected round fit together; a cone is tried in so many ways."""
-    m, held = len(row.client_ids), step.scale is None
-    arrays = [getattr(step, name) for name in _PER_CLIENT]
-    fits = all(len(array) == m and bool(np.isfinite(array).all()) for array in arrays)
-    fits = fits and (step.after is None if held else len(_some(step.after)) == m)
+    held = step.scale is None
+    fits = all(bool(np.isfinite(getattr(step, name)).all()) for name in _PER_CLIENT)
+    fits = fits and (step.after is None) == held
     tried = (*step.opposed, *step.other_opposed)
     named = {*step.overridden, *(client for trial in tried for client in trial)}
     others = ways * (2 if spec.allow else 1) - 1  # attempts beside the one that is told of
@@ -346,7 +345,3 @@ def _is_whole(row: RoundRow, step: ProtectionRow, spec: ProtectSpec, ways: int) 
     numbers = (step.omega_gap, step.margin, step.gap, step.violation, step.step_norm)
     fits = fits and all(number >= 0.0 for number in numbers) and len(step.model) == 64
     return fits and step.reason in _REASONS and (step.reason is None) != held
-
-
-def _some(array: Vector | None) -> Vector:
-    return np.empty(0) if array is None else array

@@ -238,9 +238,13 @@ def test_a_client_that_takes_too_long_is_a_failure_and_its_worker_is_ended() -> 
 
 
 def test_a_deadline_that_nobody_keeps_ends_no_evaluation() -> None:
-    with pool(workers=2, client_timeout=1e-9) as clients:
-        evaluation = clients.evaluate(clients.initial_params(), ALL, "test")
-    assert np.isnan(evaluation.losses).all()
+    with pool(workers=2, client_timeout=1e-9) as clients, pool() as calm:
+        params = clients.initial_params()
+        evaluation = clients.evaluate(params, ALL, "test")
+        expected = calm.evaluate(params, ALL, "test").losses
+    late = np.isnan(evaluation.losses)  # an answer that is there when it is looked for counts
+    assert late.any()
+    np.testing.assert_array_equal(evaluation.losses[~late], expected[~late])
     assert {failure.reason for failure in evaluation.failures} == {
         "it did not finish within 1e-09 seconds"
     }

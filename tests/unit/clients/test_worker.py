@@ -73,11 +73,10 @@ def test_a_call_is_told_once_and_holds_for_the_jobs_after_it(
     np.testing.assert_array_equal(memory.updates.reserve(2), expected.updates.rows)
     np.testing.assert_array_equal(memory.gradients.reserve(2), expected.gradients.rows)
     memory.models.reserve(2)[1] = params
-    pipe.send((Call(Scoring(split="test", grouped=True), 2), (0,), (0,), {}))
-    (found,) = pipe.recv()
-    assert found.scores.shape == (2, len(ALL), 2)
-    for scored in found.scores:
-        np.testing.assert_array_equal(scored[:, 0], scores.losses)
+    pipe.send((Call(Scoring(split="test"), 2), (0, 1), (4, 0), {}))
+    for client, found in zip((4, 0), pipe.recv(), strict=True):
+        assert found.scores.shape == (2, 2)
+        assert (found.scores[:, 0] == scores.losses[client]).all()
 
 
 def test_a_worker_that_cannot_build_its_model_says_why(memory: SharedMemory) -> None:

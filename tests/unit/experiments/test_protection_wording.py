@@ -1,6 +1,6 @@
 """Protection in words: no more than is true, and nothing that stood still looks like success."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 import pytest
@@ -186,14 +186,22 @@ def test_updates_that_cancel_are_the_cause_of_what_was_held_then():
     assert "no common direction among 2 participants" not in said(found)
 
 
+def arrays_of_three(row):
+    names = [field.name for field in fields(row)]
+    return {name: np.ones(3) for name in names if isinstance(getattr(row, name), np.ndarray)}
+
+
+def stationary_of_three(number):
+    row = protected_row(number, reason="stationary")
+    held = replace(row.protection, **arrays_of_three(row.protection))
+    return replace(row, client_ids=(0, 1, 2), protection=held, **arrays_of_three(row))
+
+
 def test_who_blocks_a_stationary_round_is_named():
     rows = np.array([[1.0, 0.1], [-1.0, 0.1], [0.0, -1.0]])
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     gram = Gram(matrix=unit @ unit.T, columns=np.arange(3))
-    made = [
-        replace(protected_row(number, reason="stationary"), client_ids=(0, 1, 2))
-        for number in range(1, 11)
-    ]
+    made = [stationary_of_three(number) for number in range(1, 11)]
     found = verdict_of(NO_BETTER, rounds=made, spec=SPEC, cone_gram=lambda _: gram)
     assert found.held.looked_at == 10
     assert set(found.held.blocking) == {0, 1, 2}

@@ -224,6 +224,28 @@ def test_a_missing_key_is_one_sentence(tmp_path, key):
         _ = open_run(tmp_path).rounds
 
 
+@pytest.mark.parametrize("table", [("rounds", "lam"), ("evaluations", "losses")])
+def test_a_line_without_a_number_for_each_client_is_one_sentence(tmp_path, table):
+    name, key = table
+    path = stopped_run(tmp_path, after=1).path / f"{name}.jsonl"
+    row = json.loads(path.read_bytes().splitlines()[0])
+    row[key].pop()
+    path.write_text(json.dumps(row) + "\n")
+    with pytest.raises(StoreError, match=rf"line 1 \({key} has \d entries for \d clients\)"):
+        getattr(open_run(tmp_path), name)
+
+
+@pytest.mark.parametrize("name", ["data", "model"])
+def test_a_spec_without_a_name_is_one_sentence(tmp_path, name):
+    path = stopped_run(tmp_path, after=1).path / "spec.toml"
+    lines = path.read_text().splitlines()
+    start = lines.index(f"[{name}]")
+    del lines[next(at for at in range(start, len(lines)) if lines[at].startswith("name"))]
+    path.write_text("\n".join(lines))
+    with pytest.raises(SpecError, match=rf"is damaged: {name}\.name is missing"):
+        open_run(tmp_path)
+
+
 @pytest.mark.parametrize("place", [(0, 2, 1), (0, 3, 2), (0, 1 << 40, 1 << 40), (1 << 62, 2, 2)])
 def test_a_matrix_that_cannot_be_there_is_one_sentence(tmp_path, place):
     path = stopped_run(tmp_path, after=1).path / "rounds.jsonl"
@@ -243,7 +265,8 @@ def test_a_table_of_clients_that_is_none_is_a_value_error(junk):
 
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
-VECTORS = st.lists(FLOATS, max_size=5).map(np.array)
+VECTORS = st.lists(FLOATS, min_size=3, max_size=3).map(np.array)
+CLIENTS = st.tuples(*[st.integers(0, 2**40)] * 3)
 IDS = st.lists(st.integers(0, 2**40), max_size=5).map(tuple)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 FAILURES = st.lists(
@@ -259,7 +282,7 @@ ROWS = st.one_of(
     st.builds(
         RoundRow,
         round_num=st.integers(1, 2**40),
-        client_ids=IDS,
+        client_ids=CLIENTS,
         server_lr=FLOATS,
         num_examples=st.none() | VECTORS,
         norms=st.none() | VECTORS,
@@ -282,7 +305,7 @@ ROWS = st.one_of(
     st.builds(
         EvaluationRow,
         round_num=st.integers(0, 2**40),
-        client_ids=IDS,
+        client_ids=CLIENTS,
         accuracies=VECTORS,
         losses=VECTORS,
         num_examples=VECTORS,

@@ -269,7 +269,6 @@ OF_A_ROUND = {
     "no λ": put(lam=None),
     "a failure": put(failed="nobody came"),
     "held": put(held=True),
-    "one participant fewer": lambda row: replace(row, client_ids=row.client_ids[:-1]),
     "a participant twice": lambda row: replace(
         row, client_ids=(row.client_ids[0], *row.client_ids[:-1])
     ),
@@ -306,7 +305,6 @@ OF_PROTECTION = {
     "another cone": put(other_opposed=((0, 1, 2),)),
     "buffers of a model that has none": put(buffers_stayed=True),
     "no model": put(model=""),
-    "a short array": lambda step: replace(step, inner=step.inner[1:]),
 }
 CHANGES = OF_A_ROUND | {
     f"protection: {name}": of_protection(change) for name, change in OF_PROTECTION.items()
@@ -319,3 +317,16 @@ def test_a_change_in_a_round_is_found(protected, change):
     found = wrong(protected.findings(rows))
     assert found
     assert found[0][0] in {"rounds.jsonl, line 2", "rounds.jsonl, line 3"}
+
+
+SHORT = {
+    "one participant fewer": lambda row: replace(row, client_ids=row.client_ids[:-1]),
+    "one λ fewer": lambda row: replace(row, lam=row.lam[1:]),
+    "one ⟨u_i, z⟩ fewer": of_protection(lambda step: replace(step, inner=step.inner[1:])),
+}
+
+
+@pytest.mark.parametrize("change", SHORT.values(), ids=SHORT.keys())
+def test_a_round_without_a_number_for_each_participant_is_none(protected, change):
+    with pytest.raises(ValueError, match=r"has \d entries for \d clients"):
+        change(protected.rows[1])

@@ -46,7 +46,9 @@ class Share:
                 ids={str(name): int(client) for name, client in ids.items()},
                 num_clients=int(table["num_clients"]),
                 encoder=None if encoder is None else read_encoder(json.dumps(encoder).encode()),
-                class_weights=None if weights is None else {k: float(weights[k]) for k in weights},
+                class_weights=None
+                if weights is None
+                else {k: float(w) for k, w in weights.items()},
                 fingerprint=str(table["fingerprint"]),
             )
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
