@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, final
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from fedmgda._types import Indices
     from fedmgda.data import FederatedData, Pixels
 
-__all__ = ["Block", "gather", "rows_per_pass"]
+__all__ = ["Block", "gather"]
 
 _PASS_ENTRIES = 2**18
 _PASS_ROWS = 8192
@@ -61,12 +60,6 @@ class Block:
     def shuffled(self, order: Tensor) -> Block:
         """Return the examples in another order."""
         return Block(self.features[order], self.targets[order])
-
-
-def rows_per_pass(data: FederatedData) -> int:
-    """Return how many examples go through a model in one forward pass."""
-    tokens = data.pixels is None and data.features.dtype.kind in "biu"
-    return _rows_per_pass(math.prod(data.features.shape[1:]), tokens=tokens)
 
 
 def _rows_per_pass(entries: int, *, tokens: bool) -> int:
