@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Indices", "Matrix", "RuleState", "Split", "Vector"]
+__all__ = ["Flags", "Indices", "Matrix", "RuleState", "Split", "Vector"]
 
 Vector: TypeAlias = NDArray[np.floating[Any]]
 Matrix: TypeAlias = NDArray[np.floating[Any]]
 Indices: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 RuleState: TypeAlias = "Mapping[str, NDArray[Any]]"
 Split: TypeAlias = Literal["train", "validation", "test"]

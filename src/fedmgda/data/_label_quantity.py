@@ -11,7 +11,7 @@ from fedmgda._errors import DataError, SpecError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices
+    from fedmgda._types import Flags, Indices
 
 __all__ = ["label_quantity_partition"]
 
@@ -78,7 +78,7 @@ def _check(num_classes: int, num_clients: int, classes_per_client: int) -> None:
 
 def _owned(
     counts: NDArray[np.int64], num_clients: int, classes_per_client: int, rng: np.random.Generator
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Choose the classes of each client, of shape `(num_clients, num_classes)`.
 
     Each takes those without an owner first, then those with most examples per owner; ties are

@@ -14,9 +14,7 @@ from fedmgda.metrics import LEVEL, SameRows, paired_over_seeds
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Indices
+    from fedmgda._types import Flags, Indices
     from fedmgda.experiments._compared import Side
     from fedmgda.experiments._compared_users import ComparedUser
     from fedmgda.metrics import Paired
@@ -55,10 +53,10 @@ def gains_over(name: str, users: Sequence[ComparedUser], by_seed: Pairs, draws: 
     worse = np.array([mean.worse_by_chance() for mean in means])
     called = np.array([client.beyond_chance or "" for client in clients])
 
-    def count(who: NDArray[np.bool_]) -> float:
+    def count(who: Flags) -> float:
         return a_seed(users, by_seed, lambda places: int(who[places].sum()))
 
-    def by_chance(who: NDArray[np.bool_], of: Callable[[Indices], Any]) -> float:
+    def by_chance(who: Flags, of: Callable[[Indices], Any]) -> float:
         # Seeds share rows: over several the mean of their 95 % is never too small.
         return a_seed(users, by_seed, lambda places: float(of(who[places].sum(axis=0))))
 

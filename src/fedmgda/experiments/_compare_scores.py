@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Vector
+    from fedmgda._types import Flags, Vector
     from fedmgda.experiments._compared_users import ComparedUser
     from fedmgda.experiments._reader import Run
 
@@ -176,7 +174,7 @@ def _against(
     each = {seed: up * (_scores(mine) - _scores(other)) for seed, (mine, other) in by_seed.items()}
     gains = _means(users, each)
 
-    def count(who: NDArray[np.bool_]) -> float:
+    def count(who: Flags) -> float:
         return a_seed(users, by_seed, lambda places: int(who[places].sum()))
 
     return Against(

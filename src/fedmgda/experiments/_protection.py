@@ -13,9 +13,7 @@ from fedmgda.experiments._spec import ProtectSpec
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Vector
+    from fedmgda._types import Flags, Vector
     from fedmgda.experiments._rows import RoundRow
     from fedmgda.experiments._spec import Spec
 
@@ -142,7 +140,7 @@ def overridden(row: RoundRow) -> tuple[int, ...]:
     return tuple(row.client_ids[place] for place in places)
 
 
-def _rose(before: Vector, after: Vector) -> NDArray[np.bool_]:
+def _rose(before: Vector, after: Vector) -> Flags:
     """Tell for each whether it is worse off; a loss that is not known or not finite is worse."""
     return ~(np.isfinite(after) & (after <= before))
 

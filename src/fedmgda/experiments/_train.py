@@ -30,10 +30,9 @@ from fedmgda.rules import Rule
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from numpy.typing import NDArray
     from torch import nn
 
-    from fedmgda._types import Matrix, Vector
+    from fedmgda._types import Flags, Matrix, Vector
     from fedmgda.clients import LocalTraining
     from fedmgda.experiments._own_arrays import ClientArrays
     from fedmgda.experiments._reader import Run
@@ -64,7 +63,7 @@ class History:
     min_inner: Vector
     lam: Matrix
     improved: Vector
-    held: NDArray[np.bool_]
+    held: Flags
     evaluated: Vector
     accuracies: Matrix
     losses: Matrix

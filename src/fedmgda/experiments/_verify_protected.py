@@ -19,9 +19,7 @@ from fedmgda.minnorm import cone_certificate, min_norm, nearest_in_cone, slope_g
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Vector
+    from fedmgda._types import Flags, Vector
     from fedmgda.experiments._audit import Finding
     from fedmgda.experiments._rows import Gram, ProtectionRow, RoundRow
     from fedmgda.experiments._spec import Spec
@@ -54,8 +52,8 @@ class _Round:
     row: RoundRow
     step: ProtectionRow
     gram: Gram | None
-    there: NDArray[np.bool_]
-    inside: NDArray[np.bool_]
+    there: Flags
+    inside: Flags
 
     @property
     def whole(self) -> bool:

@@ -17,9 +17,7 @@ from fedmgda.values import NO_DIRECTION, is_no_direction, rounding_of_products
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import RuleState, Vector
+    from fedmgda._types import Flags, RuleState, Vector
     from fedmgda.experiments._audit import Finding
     from fedmgda.experiments._rows import Gram, RoundRow
     from fedmgda.rules import Rule
@@ -330,13 +328,13 @@ class StepCheck:
         )
 
 
-def among(client_ids: Sequence[int], some: Collection[int]) -> NDArray[np.bool_]:
+def among(client_ids: Sequence[int], some: Collection[int]) -> Flags:
     """Tell which clients are among some."""
     known = set(some)
     return np.array([client in known for client in client_ids], dtype=bool)
 
 
-def first_place(wrong: NDArray[np.bool_]) -> int | None:
+def first_place(wrong: Flags) -> int | None:
     """Return the place of the first that is wrong."""
     places = np.flatnonzero(wrong)
     return int(places[0]) if len(places) else None

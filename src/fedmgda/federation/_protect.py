@@ -22,14 +22,12 @@ import numpy as np
 
 from fedmgda._blas import blas_threads
 from fedmgda._errors import SpecError
-from fedmgda._types import Matrix
+from fedmgda._types import Flags, Matrix
 from fedmgda.minnorm import euclidean_norm, min_norm, min_norm_of_rows, nearest_in_cone
 from fedmgda.values import Evaluation, short_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    from numpy.typing import NDArray
 
     from fedmgda._types import Vector
     from fedmgda.minnorm import ConeSolution, MinNormSolution
@@ -254,7 +252,7 @@ class _Aim:
         overridden: Whom `allow` leaves out.
     """
 
-    inside: NDArray[np.bool_]
+    inside: Flags
     omega: MinNormSolution | None
     margin: float
     cone: ConeSolution | None
@@ -299,7 +297,7 @@ def _aims(protection: Protection, slopes: _Slopes, client_ids: tuple[int, ...]) 
     return [replace(_cone(protection.margin, slopes, inside), overridden=overridden), whole]
 
 
-def _cone(kappa: float, slopes: _Slopes, inside: NDArray[np.bool_]) -> _Aim:
+def _cone(kappa: float, slopes: _Slopes, inside: Flags) -> _Aim:
     if not inside.any():
         return _Aim(inside, None, 0.0, None)
     gramian = slopes.gramian[np.ix_(inside, inside)]

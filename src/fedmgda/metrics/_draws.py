@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices, Vector
+    from fedmgda._types import Flags, Indices, Vector
     from fedmgda.metrics._answers import Answers
 
 __all__ = ["RowDraws"]
@@ -34,7 +34,7 @@ class RowDraws:
     """
 
     samples: NDArray[np.int64]
-    swaps: NDArray[np.bool_]
+    swaps: Flags
 
     @classmethod
     def of(cls, num_rows: int, draws: int, rng: np.random.Generator) -> RowDraws:
@@ -70,7 +70,7 @@ class RowDraws:
         return in_parts(of_part, self.samples, said)
 
 
-def _swaps(num_rows: int, draws: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _swaps(num_rows: int, draws: int, rng: np.random.Generator) -> Flags:
     """Return which rows are swapped, of shape `(draws, n)`: none of them in one, so no p is 0.
 
     With every choice comes the opposite one, so that neither model is favoured.

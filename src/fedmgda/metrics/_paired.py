@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from fedmgda._types import Indices, Vector
+    from fedmgda._types import Flags, Indices, Vector
     from fedmgda.metrics._answers import Answers
 
 __all__ = ["LEVEL", "Paired", "SameRows", "known_mean", "paired", "paired_over_seeds"]
@@ -92,11 +92,11 @@ class Paired:
         """How often swaps make the model as much better as it is, or more."""
         return self._p(-1.0)
 
-    def loses_by_chance(self) -> NDArray[np.bool_]:
+    def loses_by_chance(self) -> Flags:
         """Tell for every swap whether the model would lose at all: of shape `(draws,)`."""
         return self.chance < -self.rounding
 
-    def worse_by_chance(self) -> NDArray[np.bool_]:
+    def worse_by_chance(self) -> Flags:
         """Tell for every swap whether the model would be called worse: of shape `(draws,)`."""
         if math.isnan(self.gain):
             return np.zeros(len(self.chance), bool)
@@ -184,7 +184,7 @@ def _paired(name: str, test: SameRows, drawn: RowDraws, places: Indices) -> Pair
 
     one, other = (_ranked(ours), _ranked(theirs)) if name == "auc" else (ours, theirs)
 
-    def swapped(coins: NDArray[np.bool_]) -> Vector:
+    def swapped(coins: Flags) -> Vector:
         return metric.of(one.swapped(other, coins)) - metric.of(other.swapped(one, coins))
 
     # An error is a sum of what is positive, exact in proportion; a score may be 1 minus such a sum.

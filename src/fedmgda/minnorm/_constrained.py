@@ -13,9 +13,7 @@ from fedmgda.minnorm._projection import project_onto_simplex
 from fedmgda.minnorm._start import quiet_solver
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Matrix, Vector
+    from fedmgda._types import Flags, Matrix, Vector
     from fedmgda.minnorm._solution import MinNormSolution
 
 __all__ = ["min_norm_constrained"]
@@ -116,8 +114,8 @@ def _refined(
     problem: GramProblem,
     preferences: Preferences,
     lam: Vector,
-    support: NDArray[np.bool_],
-    tight: NDArray[np.bool_],
+    support: Flags,
+    tight: Flags,
 ) -> _Candidate:
     """Solve the optimality conditions on the support with the tight constraints as equations."""
     root = problem.root[support]

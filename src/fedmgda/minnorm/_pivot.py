@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Indices, Vector
+    from fedmgda._types import Flags, Indices, Vector
     from fedmgda.minnorm._cone_problem import ConeProblem
 
 __all__ = ["block_pivot", "descend"]
@@ -51,7 +49,7 @@ def block_pivot(problem: ConeProblem, limit: int) -> tuple[Vector, int]:
     return np.maximum(y, 0.0), step
 
 
-def _guess(problem: ConeProblem) -> NDArray[np.bool_]:
+def _guess(problem: ConeProblem) -> Flags:
     """Return the support after some accelerated projected gradient steps.
 
     It need not be right: whoever starts from it exchanges users until it is.
@@ -72,13 +70,11 @@ def _guess(problem: ConeProblem) -> NDArray[np.bool_]:
             momentum = 1.0
         last, momentum = momentum, 0.5 + np.sqrt(0.25 + momentum**2)
         y, ahead = moved, moved + (last - 1.0) / momentum * (moved - y)
-    tight: NDArray[np.bool_] = y > 0.0
+    tight: Flags = y > 0.0
     return tight
 
 
-def descend(
-    problem: ConeProblem, y: Vector, tight: NDArray[np.bool_], limit: int
-) -> tuple[Vector, int]:
+def descend(problem: ConeProblem, y: Vector, tight: Flags, limit: int) -> tuple[Vector, int]:
     """Return the best y that a descent finds, and its number of steps.
 
     A step goes to the minimum on the support, or to the first y_i that becomes 0, which leaves the
@@ -113,7 +109,7 @@ def descend(
     return best, step
 
 
-def _to_first_bound(y: Vector, goal: Vector, tight: NDArray[np.bool_]) -> Vector:
+def _to_first_bound(y: Vector, goal: Vector, tight: Flags) -> Vector:
     """Go from y towards the goal until a coordinate is 0, and take it from the support."""
     falls = tight & (goal < 0.0)
     ratio = np.divide(y, y - goal, out=np.full(len(y), np.inf), where=falls)
@@ -124,7 +120,7 @@ def _to_first_bound(y: Vector, goal: Vector, tight: NDArray[np.bool_]) -> Vector
     return moved
 
 
-def _solved_on(problem: ConeProblem, tight: NDArray[np.bool_]) -> Vector:
+def _solved_on(problem: ConeProblem, tight: Flags) -> Vector:
     """Return y with Cy = q on the support, and 0 elsewhere."""
     index = np.flatnonzero(tight)
     y = np.zeros(len(tight))
@@ -132,7 +128,7 @@ def _solved_on(problem: ConeProblem, tight: NDArray[np.bool_]) -> Vector:
     return y
 
 
-def _refined(problem: ConeProblem, y: Vector, tight: NDArray[np.bool_]) -> Vector:
+def _refined(problem: ConeProblem, y: Vector, tight: Flags) -> Vector:
     """Take away, as far as that keeps y >= 0, what the proximal term left of the equations."""
     index = np.flatnonzero(tight)
     if not len(index):

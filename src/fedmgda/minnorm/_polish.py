@@ -9,9 +9,7 @@ import numpy as np
 from fedmgda.minnorm._certificate import gap_of
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Indices, Vector
+    from fedmgda._types import Flags, Indices, Vector
     from fedmgda.minnorm._problem import Problem
 
 __all__ = ["polish"]
@@ -21,9 +19,7 @@ PROXIMAL = 1e-13  # keeps the linear systems solvable when K is singular; refine
 REFINEMENTS = 6
 
 
-def polish(
-    problem: Problem, lam: Vector, free: NDArray[np.bool_], limit: int
-) -> tuple[Vector, float, int]:
+def polish(problem: Problem, lam: Vector, free: Flags, limit: int) -> tuple[Vector, float, int]:
     """Return better weights, their gap and the number of steps taken.
 
     A step minimises over the free coordinates, the others kept on their bounds, and stops at the
@@ -62,7 +58,7 @@ def polish(
     return best, best_gap, step
 
 
-def _move(problem: Problem, lam: Vector, free: NDArray[np.bool_]) -> bool:
+def _move(problem: Problem, lam: Vector, free: Flags) -> bool:
     """Step to the minimum over the free coordinates or to the first bound; say if one was met."""
     index = free.nonzero()[0]
     if len(index) < 2:
@@ -100,7 +96,7 @@ def _with_zero_sum(step: Vector, root: Vector) -> Vector:
     return step
 
 
-def _price(problem: Problem, slope: Vector, free: NDArray[np.bool_]) -> tuple[float, float]:
+def _price(problem: Problem, slope: Vector, free: Flags) -> tuple[float, float]:
     """Return the common slope ν of the free coordinates, and the largest deviation from it."""
     if not free.any():
         inner = np.where(problem.lower < problem.upper, slope, np.inf)
@@ -111,9 +107,7 @@ def _price(problem: Problem, slope: Vector, free: NDArray[np.bool_]) -> tuple[fl
     return price, float((np.abs(slope - price) / root).max())
 
 
-def _release(
-    problem: Problem, lam: Vector, free: NDArray[np.bool_], excess: Vector, noise: float
-) -> bool:
+def _release(problem: Problem, lam: Vector, free: Flags, excess: Vector, noise: float) -> bool:
     """Free the bound with the worst multiplier, if any is worse than rounding."""
     wants_up = ~free & (lam < problem.upper) & (excess < 0)
     wants_down = ~free & (lam > problem.lower) & (excess > 0)

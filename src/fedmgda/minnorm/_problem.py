@@ -14,9 +14,7 @@ from fedmgda.minnorm._solution import MinNormSolution, Status
 from fedmgda.minnorm._system import DenseSystem, range_of_square
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Indices, Matrix, Vector
+    from fedmgda._types import Flags, Indices, Matrix, Vector
     from fedmgda.minnorm._system import System
 
 __all__ = ["GramProblem", "Problem", "box_bounds", "check_gramian", "scale_exponent"]
@@ -85,7 +83,7 @@ class Problem(ABC):
         """Whether the box leaves the whole simplex feasible."""
         return len(self.center) == 1 or (not self.lower.any() and bool((self.upper == 1).all()))
 
-    def inside(self, lam: Vector) -> NDArray[np.bool_]:
+    def inside(self, lam: Vector) -> Flags:
         """Return which weights are off their bounds, of shape `(m,)`."""
         return (self.lower < lam) & (lam < self.upper)
 

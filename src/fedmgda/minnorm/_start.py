@@ -13,12 +13,10 @@ from fedmgda.minnorm._projection import project_onto_box
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Vector
+    from fedmgda._types import Flags, Vector
     from fedmgda.minnorm._problem import GramProblem
 
-    Start: TypeAlias = tuple[Vector, NDArray[np.bool_], int]
+    Start: TypeAlias = tuple[Vector, Flags, int]
     """Feasible weights, which of them are off their bounds, and how many steps to spend."""
 
 __all__ = ["quiet_solver", "starts"]
@@ -65,7 +63,7 @@ def quiet_solver(tolerance: float = 1e-11) -> Any:
     return solver
 
 
-def _interior_point(problem: GramProblem) -> tuple[Vector, NDArray[np.bool_]]:
+def _interior_point(problem: GramProblem) -> tuple[Vector, Flags]:
     """Solve in natural units, y_i = λ_i √K_ii over the smallest root, so that no norm dominates."""
     unit = problem.root / problem.root.min()
     solver = quiet_solver()
@@ -81,7 +79,7 @@ def _interior_point(problem: GramProblem) -> tuple[Vector, NDArray[np.bool_]]:
     return point / unit, free
 
 
-def _on_bounds(problem: GramProblem, point: Vector, free: NDArray[np.bool_]) -> Vector:
+def _on_bounds(problem: GramProblem, point: Vector, free: Flags) -> Vector:
     """Put the other coordinates on their nearer bound and repair the sum with the free ones."""
     lower, upper = problem.lower, problem.upper
     # Moving a user with a large norm would change the direction most, so it moves least.

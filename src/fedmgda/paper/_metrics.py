@@ -12,9 +12,7 @@ from fedmgda.metrics import fairness, smoothed
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Vector
+    from fedmgda._types import Flags, Vector
     from fedmgda.paper._result import Result
 
 __all__ = ["FIXED", "HEADINGS", "METRICS", "measure"]
@@ -81,7 +79,7 @@ def _share(column: str) -> Callable[[Result, int], float]:
     return value
 
 
-def _has_step(result: Result) -> NDArray[np.bool_]:
+def _has_step(result: Result) -> Flags:
     return result.of_rounds("moved") >= STEP
 
 

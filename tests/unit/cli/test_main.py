@@ -87,8 +87,10 @@ def test_an_end_of_file_is_no_interruption(monkeypatch, capsys):
     assert "Error: A file that was read is cut short" in capsys.readouterr().err
 
 
+# What a shell starts in the background ignores interruptions, and so do its children.
 INTERRUPTED = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
 class Finder:
     @staticmethod
     def find_spec(name, *_):
@@ -110,9 +112,13 @@ def test_an_interruption_amid_imports_is_a_code_and_no_traceback(name):
 
 def test_after_the_imports_an_interruption_is_an_exception_again(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["fedmgda", "--version"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(SystemExit):
+            cli.main()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_fault_of_the_program_is_not_hidden(monkeypatch):

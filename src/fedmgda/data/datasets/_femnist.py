@@ -21,6 +21,7 @@ from fedmgda.data.sources._verify import folder_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fedmgda._types import Flags
     from fedmgda.data._dataset import Settings
     from fedmgda.data.datasets._leaf import Drawings
 
@@ -114,7 +115,7 @@ def _federation(
 
 def _first_copies(
     groups: NDArray[np.int64], labels: NDArray[np.int64], images: NDArray[np.uint8]
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Return which images are no repetition of an earlier one of the same writer and label."""
     seen: set[tuple[int, int, bytes]] = set()
     kept = np.ones(len(groups), dtype=np.bool_)

@@ -11,8 +11,7 @@ from fedmgda._text import listed, shown
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
-
+    from fedmgda._types import Flags
     from fedmgda.data.own._columns import RawTable
     from fedmgda.data.own._encoder import EncodedColumn, Encoder
     from fedmgda.data.own._values import Column
@@ -58,7 +57,7 @@ def _outside(clip: float | None, about: EncodedColumn, column: Column) -> int:
     return _count(np.abs(column.values - about.mean) > clip * about.scale)
 
 
-def _count(rows: NDArray[np.bool_]) -> int:
+def _count(rows: Flags) -> int:
     return int(np.count_nonzero(rows))
 
 

@@ -14,7 +14,7 @@ from fedmgda._text import shown, told_apart
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fedmgda._types import Indices
+    from fedmgda._types import Flags, Indices
     from fedmgda.data.own._columns import RawColumn, RawTable
 
 __all__ = [
@@ -122,7 +122,7 @@ def are_identifiers(num_distinct: int, num_rows: int) -> bool:
     return num_distinct > _MAX_CATEGORIES_OF_IDS and 2 * num_distinct > num_rows
 
 
-def missing_rows(raw: RawColumn) -> NDArray[np.bool_]:
+def missing_rows(raw: RawColumn) -> Flags:
     """Return which values are missing, of shape `(n,)`: empty, NA, NaN, null, none, ?, . or -."""
     if isinstance(raw, np.ndarray):
         return np.isnan(raw)
@@ -151,7 +151,7 @@ def numbers_of(table: RawTable, name: str) -> NDArray[np.float64] | None:
 
 def parse_numbers(
     raw: RawColumn,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], Indices]:
+) -> tuple[NDArray[np.float64], Flags, Indices]:
     """Return a column as numbers, which values are missing (NaN), and the rows of junk.
 
     Junk is what is no number below 1e30; it may be infinite.
@@ -166,7 +166,7 @@ def parse_numbers(
     return numbers, missing, np.flatnonzero(~missing & ~(np.abs(numbers) < LARGEST))
 
 
-def is_numeric(raw: RawColumn, missing: NDArray[np.bool_], junk: Indices) -> bool:
+def is_numeric(raw: RawColumn, missing: Flags, junk: Indices) -> bool:
     """Tell whether a column is one of numbers: typed, or more than nine values in ten are."""
     known = int(np.count_nonzero(~missing))
     return isinstance(raw, np.ndarray) or not known or len(junk) < (1 - _NUMERIC_SHARE) * known

@@ -15,9 +15,7 @@ from fedmgda.paper.theory._runs import federation_of, run
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Matrix, Vector
+    from fedmgda._types import Flags, Matrix, Vector
     from fedmgda.paper.theory._problems import Quadratics
 
 __all__ = ["curved_pareto_set", "nearest_pareto_point"]
@@ -43,8 +41,8 @@ class _Followed:
     """
 
     squares: Vector
-    told: NDArray[np.bool_]
-    harmed: NDArray[np.bool_]
+    told: Flags
+    harmed: Flags
     inner: Vector
     allowed: Vector
     big_m: float

@@ -12,9 +12,7 @@ from fedmgda.paper.theory._check import Check, Place, along, at_most
 from fedmgda.paper.theory._problems import anisotropic, wells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from fedmgda._types import Matrix, Vector
+    from fedmgda._types import Flags, Matrix, Vector
     from fedmgda.paper.theory._problems import Wells
 
 __all__ = ["optimal_is_stationary", "stationary_is_optimal"]
@@ -91,7 +89,7 @@ def _largest_residual(problem: Wells, width: float, *, worst: bool) -> float:
     return max(pareto_residual(problem.gradients(point)) for point in chosen)
 
 
-def _dominated(losses: Matrix) -> NDArray[np.bool_]:
+def _dominated(losses: Matrix) -> Flags:
     """Return for each row whether another is lower in every column."""
     return np.array([bool((losses < row).all(axis=1).any()) for row in losses])
 
