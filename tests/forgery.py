@@ -41,8 +41,9 @@ def chained(rows):
 
 
 def seal(path):
-    """Write the digests of all results into DONE once more."""
+    """Write the digests of all results that are there into DONE once more."""
     done = json.loads((path / "DONE").read_text())
+    done["files"] = {name: None for name in done["files"] if (path / name).exists()}
     for name in done["files"]:
         content = (path / name).read_bytes()
         done["files"][name] = {"sha256": sha256(content).hexdigest(), "bytes": len(content)}

@@ -10,6 +10,7 @@ from fedmgda._json import decode, read_json, to_json
 from fedmgda.experiments._audit import Finding
 from fedmgda.experiments._environment import FORMAT
 from fedmgda.experiments._folder_files import (
+    CLIENTS,
     DONE,
     ENVIRONMENT,
     MODEL,
@@ -114,7 +115,7 @@ def _odd_list(
     """Yield what is wrong with the list of results in DONE."""
     if done.format != FORMAT or environment.format != FORMAT:
         yield DONE, f"it is of format {done.format}, the folder of {environment.format}"
-    always = {PARTITION, EVALUATIONS, SUMMARY}
+    always = {PARTITION, EVALUATIONS, CLIENTS, SUMMARY}
     always |= set() if spec.baseline == "alone" else {ROUNDS, MODEL}
     for name in RESULTS:
         if name not in done.files and name in always:

@@ -12,7 +12,7 @@ from fedmgda.experiments._audit import Tally
 from fedmgda.experiments._recorded import RecordedUpdates
 from fedmgda.experiments._records import GRAM
 from fedmgda.experiments._spec import ProtectSpec
-from fedmgda.experiments._verify_step import among
+from fedmgda.experiments._verify_step import OPTIMAL, among
 from fedmgda.federation import NO_SLOPE, STATIONARY, margin_of
 from fedmgda.minnorm import cone_certificate, min_norm, nearest_in_cone, slope_gap
 
@@ -29,6 +29,7 @@ __all__ = ["ProtectionCheck"]
 
 _ROUNDED = 1e-6  # of a sum of vectors in float32
 _OF_THE_MODEL = 64 * 2.0**-24  # of ‖w‖: how far numbers in float32 can leave a step from s z'
+_TINY = 1e-300
 _TIE = 1e-6  # of the largest multiplier: nearer than this, rounding may choose who is overridden
 _PER_CLIENT = ("gradient_norms", "omega_lam", "inner", "multipliers", "before", "moved_inner")
 _REASONS = {None, "stationary", "unmoved", "opposed"}
@@ -168,6 +169,9 @@ class ProtectionCheck:
             f"ω is {omega:.9g}, and its λ with {GRAM} gives {np.sqrt(max(square, 0.0)):.9g}, with "
             f"a gap of {gap:.3g}",
         )
+        self._omega.check(
+            gap <= OPTIMAL, place, f"ω is not the minimum: its duality gap is {gap:.3g}"
+        )
 
     def _look_at_cone(self, about: _Round) -> None:
         """The step z' = z + Σ v_i u_i is the nearest one in the cone, by its certificate."""
@@ -222,14 +226,20 @@ class ProtectionCheck:
             slack = raised[inside] + inner - bound
             gap, violation = float(v @ np.abs(slack)), max(0.0, -float(slack.min()))
         size = step.step_norm + float(v.sum())
-        self._cone.measure("gap", gap / max(size**2, 1e-300))
-        self._cone.measure("violation", violation / max(size, 1e-300))
+        beside, below = gap / max(size**2, _TINY), violation / max(size, _TINY)
+        self._cone.measure("gap", beside)
+        self._cone.measure("violation", below)
         tol = self._precision.of_products(len(inside)) * size
         self._cone.check(
             abs(gap - step.gap) <= tol * size and abs(violation - step.violation) <= tol,
             about.place,
             f"the cone's gap and violation are {gap:.3g} and {violation:.3g}, and {step.gap:.3g} "
             f"and {step.violation:.3g} were written",
+        )
+        self._cone.check(
+            max(beside, below) <= OPTIMAL,
+            about.place,
+            f"the step is not the nearest in the cone: gap {beside:.3g}, out by {below:.3g}",
         )
 
     def _look_at_overridden(self, about: _Round, spec: ProtectSpec) -> None:
@@ -267,6 +277,7 @@ class ProtectionCheck:
         if step.scale is None or step.after is None:
             tried = bool(counts) == (step.reason == "opposed")
             self._losses.check(tried, place, "its reason is not what was tried")
+            self._look_at_what_was_tried(about, spec)
             return
         scale = 0.5 ** max(len(counts) - 1, 0)
         self._losses.check(
@@ -282,6 +293,18 @@ class ProtectionCheck:
         )
         opposed = sorted(step.opposed[-1]) if step.opposed else []
         self._losses.check(opposed == sorted(worse), place, "who opposed is not whose loss rose")
+
+    def _look_at_what_was_tried(self, about: _Round, spec: ProtectSpec) -> None:
+        """A round is held after all its lengths, or all that are no step in float32 were left."""
+        step, length = about.step, self._precision.model_length
+        if step.reason == "stationary" or len(step.opposed) == spec.trials or length is None:
+            return
+        following = 0.5 ** len(step.opposed) * step.turned_norm
+        self._losses.check(
+            following <= _OF_THE_MODEL * length,
+            about.place,
+            f"the round is held, and a step of {following:.3g} was not tried",
+        )
 
     def _look_at_truth(self, about: _Round) -> None:
         """What honest participants said of their losses is what was measured."""
@@ -325,7 +348,7 @@ class ProtectionCheck:
         off = np.abs(step.moved_inner - along)
         self._moved.check((off <= tol).all(), place, "⟨u_i, Δ⟩ is not s ⟨u_i, z'⟩")
         if about.inside.any():
-            least = float(step.moved_inner[about.inside].min()) / max(step.moved_norm, 1e-300)
+            least = float(step.moved_inner[about.inside].min()) / max(step.moved_norm, _TINY)
             self._least = least if self._least is None else min(least, self._least)
 
 

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from fedmgda.rules import Rule
     from fedmgda.values import Cohort, Weighing
 
-__all__ = ["Precision", "StepCheck", "among", "first_place"]
+__all__ = ["OPTIMAL", "Precision", "StepCheck", "among", "first_place"]
+
+OPTIMAL = 1e-9
+"""Of the natural scale: the largest gap of what the solvers call optimal is a tenth of it."""
 
 _SAME_LAM = 1e-9  # of a λ that is a formula, over the largest
 _EXACT = 2.0**-36  # of products in float64, over the lengths of both: far above their rounding
@@ -256,6 +259,11 @@ class StepCheck:
             top = max(float(step.norms.max()) ** 2, _TINY)
         if isinstance(rule, FedMGDA):
             self._lam.measure("gap", weighing.gap / top)
+            self._lam.check(
+                weighing.gap <= OPTIMAL * top,
+                place,
+                f"λ is not the minimum: its duality gap is {weighing.gap / top:.3g}",
+            )
         self._lam.check(
             abs(step.gap - weighing.gap) <= self._precision.of_products(len(step.lam)) * top,
             place,

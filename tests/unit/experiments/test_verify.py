@@ -279,6 +279,13 @@ class TestDamage:
             (path / name).mkdir()
             assert not verify(path).verified
 
+    @pytest.mark.parametrize("name", sorted({*RESULTS} - {"encoder.json", "gram.bin"}))
+    def test_a_result_that_nobody_misses_any_more_is_missed(self, protected, tmp_path, name):
+        path = copy_of(protected, tmp_path / "run")
+        (path / name).unlink()
+        seal(path)
+        assert wrong(verify(path))
+
     def test_results_that_nobody_listed_are_found(self, plain, tmp_path):
         path = copy_of(plain, tmp_path / "run")
         (path / "encoder.json").write_text("{}")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from cohorts import RULES, cohorts
 from fedmgda._json import decode, encode
@@ -17,8 +17,9 @@ from fedmgda.experiments._rows import RoundRow
 from fedmgda.experiments._spec import ClientsSpec, ProtectSpec, ServerSpec, Spec
 from fedmgda.experiments._verify_rounds import RunFacts, check_rounds
 from fedmgda.experiments._verify_step import Precision, StepCheck
-from fedmgda.federation import Constant, Protection, RoundRecord, UniformSampler
-from fedmgda.rules import FedMGDA
+from fedmgda.federation import Constant, Protection, RoundRecord, UniformSampler, margin_of
+from fedmgda.minnorm import cone_certificate
+from fedmgda.rules import FedMGDA, weigh_again
 from fedmgda.values import aggregate
 from quadratics import Quadratics, run
 
@@ -146,9 +147,14 @@ def test_the_record_of_every_protected_round_is_borne_out(drawn):
     assert wrong(recorded(*drawn).findings()) == []
 
 
-def weighed(rule, cohort):
-    """Return the row and the Gram matrix of one round with some updates."""
-    weighing, _ = rule.weigh(cohort, rule.init(len(cohort.client_ids)), 1)
+def weighed(rule, cohort, lam=None):
+    """Return the row and the Gram matrix of one round with some updates, or of another λ."""
+    state = rule.init(len(cohort.client_ids))
+    weighing, _ = rule.weigh(cohort, state, 1)
+    if lam is not None:
+        products = np.asarray(cohort.updates, dtype=np.float64)
+        inner = lambda weights: products @ (weights @ products)  # noqa: E731
+        weighing, _ = weigh_again(rule, cohort, lam, state, 1, inner=inner)
     record = RoundRecord(
         round_num=1,
         sampled=cohort.client_ids,
@@ -198,6 +204,24 @@ def test_a_weight_moved_by_a_thousandth_to_another_client_is_found(rule, cohort,
         if moved <= 1e-5 * np.abs(lam @ np.linalg.norm(rows, axis=1)):
             return
     assert wrong(again)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@given(cohort=cohorts(dtype=np.float32), share=st.floats(1e-3, 0.9))
+@settings(max_examples=60)
+def test_another_lam_is_found_though_all_that_follows_from_it_is_made_anew(
+    normalize, cohort, share
+):
+    rule = FedMGDA(normalize=normalize)
+    row, _ = weighed(rule, cohort)
+    m = len(row.client_ids)
+    lam = (1.0 - share) * row.lam + share * np.roll(np.eye(m)[int(row.lam.argmax())], 1)
+    forged, gram = weighed(rule, cohort, lam)
+    top = 1.0 if normalize else float(row.norms.max()) ** 2
+    assume(forged.gap > 1e-8 * top)  # else it is a minimum too
+    reasons = [why for _, why in wrong(looked_at(rule, cohort, forged, gram))]
+    assert len(reasons) == 1
+    assert reasons[0].startswith("λ is not the minimum: its duality gap is ")
 
 
 ANCHORS = np.random.default_rng(3).normal(size=(6, 12)).astype(np.float32)
@@ -317,6 +341,72 @@ def test_a_change_in_a_round_is_found(protected, change):
     found = wrong(protected.findings(rows))
     assert found
     assert found[0][0] in {"rounds.jsonl, line 2", "rounds.jsonl, line 3"}
+
+
+def untouched(found, step):
+    """Leave the step as the rule proposed it, with the certificate that this has."""
+    v = np.zeros(len(step.multipliers))
+    bound = step.margin * step.step_norm
+    proof = cone_certificate(found.grams[1][1].matrix, step.inner, bound, v)
+    return replace(
+        step,
+        multipliers=v,
+        gap=proof.gap,
+        violation=proof.violation,
+        turned_norm=step.step_norm,
+        moved_norm=step.scale * step.step_norm,
+        moved_inner=step.scale * step.inner,
+    )
+
+
+def of_one_alone(found, step):
+    """Take one participant for ω, with the gap that this has, and the margin that follows."""
+    lam = np.eye(len(step.inner))[0]
+    slope = found.grams[1][1].matrix[0]
+    margin = margin_of(1.0, found.federation.protection.margin)
+    proof = cone_certificate(
+        found.grams[1][1].matrix, step.inner, margin * step.step_norm, step.multipliers
+    )
+    return replace(
+        step,
+        omega=1.0,
+        omega_lam=lam,
+        omega_gap=float(1.0 - slope.min()),
+        margin=margin,
+        gap=proof.gap,
+        violation=proof.violation,
+    )
+
+
+def held_too_soon(found, step):
+    """Hold the round after the first length that was tried."""
+    return replace(
+        step,
+        scale=None,
+        after=None,
+        reason="opposed",
+        opposed=step.opposed[:1],
+        moved_norm=0.0,
+        moved_inner=np.zeros(len(step.inner)),
+        model=found.rows[0].protection.model,
+    )
+
+
+FITS = {
+    "the step is not the nearest in the cone": untouched,
+    "ω is not the minimum": of_one_alone,
+    "the round is held, and a step of": held_too_soon,
+}
+
+
+@pytest.mark.parametrize("reason", FITS)
+def test_evidence_that_fits_and_proves_something_else_is_found(protected, reason):
+    step = FITS[reason](protected, protected.rows[1].protection)
+    row = replace(protected.rows[1], protection=step, held=step.scale is None)
+    if row.held:
+        row = replace(row, losses_after=row.losses_before, improved=100.0)
+    said = wrong(protected.findings([protected.rows[0], row]))
+    assert any(place == "rounds.jsonl, line 2" and why.startswith(reason) for place, why in said)
 
 
 SHORT = {

@@ -199,6 +199,33 @@ def test_allow_bears_one_that_opposes_whatever_is_tried():
     assert not record.protected.held
 
 
+def test_allow_does_not_bear_one_whose_update_gradient_and_vote_all_lie():
+    """A step against somebody, that gradient turned round, and a veto: two oppose, one may."""
+    anchors = np.random.default_rng(0).normal(size=(10, 6)) * 0.6 + [1, 1, 1, 0, 0, 0]
+    quadratics, start, liar, victim = Quadratics(anchors), np.zeros(6, np.float32), 9, 0
+
+    def train(params, client_ids, round_num):
+        cohort = quadratics.train_and_differentiate(params, client_ids, round_num)
+        updates, gradients = np.array(cohort.updates), np.array(cohort.gradients)
+        against = -gradients[victim] / np.linalg.norm(gradients[victim])
+        updates[liar] = 1.5 * np.linalg.norm(updates[:liar], axis=1).sum() * against
+        gradients[liar] = -gradients[victim]
+        return replace(cohort, updates=updates, gradients=gradients)
+
+    def vote(models, client_ids):
+        found = quadratics.evaluate(models, client_ids)
+        found.losses[:, liar] = np.inf
+        return found
+
+    honest, lying = {}, {"train_cohort": train, "losses": vote}
+    for changes, held in ((honest, 0), (lying, 20)):
+        federation = quadratics.protected(
+            FedAvg(), Protection(allow=1), schedule=Constant(server_lr=0.1), **changes
+        )
+        _, records = run(federation, start, 20)
+        assert sum(record.protected.held for record in records) == held
+
+
 def test_who_is_lost_between_the_phases_opposes():
     quadratics = Quadratics(np.array([[4.0, 1.0], [4.0, -1.0]]))
 
