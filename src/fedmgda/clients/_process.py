@@ -135,6 +135,13 @@ class WorkerProcess:
             self._ended, started = True, self._started
         return self._kill(patience) if started else "while it was starting"
 
+    def join(self) -> None:
+        """Wait until one that was ended while it was starting is gone.
+
+        A process that is started while the interpreter comes to its end spoils that end.
+        """
+        self._starter.join(_END_SECONDS)
+
     def _kill(self, patience: float = 0.0) -> str:
         self.pipe.close()
         if self._process.pid is None:

@@ -61,9 +61,14 @@ class WorkerProcesses:
             gradients=SharedArray((0, trainer.model.num_params), "float32"),
         )
         self._failed_starts = 0
-        self._workers = [
-            WorkerProcess(self._context, self._memory, self._settings) for _ in range(workers)
-        ]
+        self._workers: list[WorkerProcess] = []
+        try:
+            for _ in range(workers):
+                worker = WorkerProcess(self._context, self._memory, self._settings)
+                self._workers.append(worker)
+        except BaseException:
+            self.close()
+            raise
 
     def run(
         self,
@@ -100,6 +105,8 @@ class WorkerProcesses:
         """End all workers and let go of the shared memory."""
         for worker in self._workers:
             worker.end()
+        for worker in self._workers:
+            worker.join()
         self._workers = []
         self._memory = None
 

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from functools import partial
@@ -17,6 +18,7 @@ import pytest
 
 from fedmgda import FedmgdaError
 from fedmgda.clients import LocalTraining, _processes
+from fedmgda.clients._process import WorkerProcess
 from unit.clients._toys import (
     SIZES,
     complain,
@@ -65,6 +67,27 @@ def gone(processes: list[int], seconds: float) -> bool:
     while any(alive(pid) for pid in processes) and time.monotonic() < deadline:
         time.sleep(0.02)
     return not any(alive(pid) for pid in processes)
+
+
+def test_who_is_closed_while_it_starts_leaves_no_thread_and_no_process(monkeypatch):
+    """A thread that starts a process while the interpreter ends would break its end."""
+    before = threading.active_count()
+    pool(workers=2).close()
+    assert threading.active_count() == before
+    assert multiprocessing.active_children() == []
+    made = []
+
+    def only_one(*args):
+        if made:
+            raise OSError("Too many open files")
+        made.append(WorkerProcess(*args))
+        return made[0]
+
+    monkeypatch.setattr(_processes, "WorkerProcess", only_one)
+    with pytest.raises(OSError, match="Too many open files"):
+        pool(workers=2)
+    assert threading.active_count() == before
+    assert multiprocessing.active_children() == []
 
 
 def everything_of(clients: ClientPool) -> list[bytes]:
