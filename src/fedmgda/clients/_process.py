@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
 from dataclasses import dataclass, field
@@ -21,6 +22,8 @@ __all__ = ["Job", "WorkerProcess", "process_context"]
 
 _START_SECONDS = 120.0
 _END_SECONDS = 10.0
+_DESCRIPTORS = 16  # of a start, with the server that forks, and a few that others open meanwhile
+_STARTING = threading.Lock()
 
 
 def process_context() -> ForkServerContext | SpawnContext:
@@ -78,7 +81,9 @@ class WorkerProcess:
 
     def _start(self, settings: bytes) -> None:
         try:
-            self._process.start()
+            with _STARTING:
+                _refuse_too_few_descriptors()
+                self._process.start()
             self.pipe.send_bytes(settings)
         except Exception as error:  # noqa: BLE001 - the owner turns it into a sentence
             self.trouble = f"{type(error).__name__}: {error}"
@@ -151,3 +156,17 @@ class WorkerProcess:
         self._process.join(_END_SECONDS)
         code = self._process.exitcode
         return f"with signal {-code}" if code is not None and code < 0 else f"with code {code}"
+
+
+def _refuse_too_few_descriptors() -> None:
+    """Fail before a start that would run out of them in its middle.
+
+    The server that forks dies of half a message, with a traceback of its own.
+    """
+    spare: list[int] = []
+    try:
+        for _ in range(_DESCRIPTORS):
+            spare.append(os.open(os.devnull, os.O_RDONLY))  # noqa: PERF401 (what was opened is closed)
+    finally:
+        for descriptor in spare:
+            os.close(descriptor)

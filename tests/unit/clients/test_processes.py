@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -88,6 +89,30 @@ def test_who_is_closed_while_it_starts_leaves_no_thread_and_no_process(monkeypat
         pool(workers=2)
     assert threading.active_count() == before
     assert multiprocessing.active_children() == []
+
+
+def limit_that_leaves(number: int) -> int:
+    """Return the limit under which so many descriptors are left."""
+    taken = {int(path.name) for path in Path("/proc/self/fd").iterdir()}
+    return [fd for fd in range(10_000) if fd not in taken][number]
+
+
+def test_too_few_descriptors_are_a_sentence_and_nothing_that_forks_dies(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with pool(workers=2) as clients:
+        for pid in pids(clients):
+            os.kill(pid, signal.SIGKILL)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit_that_leaves(8), hard))
+        try:
+            with pytest.raises(FedmgdaError, match=r"cannot start.*Too many open files"):
+                clients.evaluate(clients.initial_params(), ALL, "test")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with pool(workers=2) as clients:
+        assert len(pids(clients)) == 2
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def everything_of(clients: ClientPool) -> list[bytes]:
