@@ -29,6 +29,7 @@ SHIFT, TRUE = "adult-bias-released-code", "adult-bias-paper"
 MATCHED = "fmnist-exact-step-matched"
 EXACT, RULES, FRESH = "fmnist-exact", "fmnist-rules", "fmnist-rules-confirmation"
 ATTACK, DIGITS, FIG1 = "fmnist-attack", "digits-attack", "fig1-fmnist"
+WRITERS = "writers-full-batch"
 FRESH1, BOX, ZERO = "fig1-fmnist-confirmation", "non-iid, epsilon 0.1", "non-iid, epsilon 0.0"
 PLUS, UNIT, MEAN = "FedMGDA+", "FedAvg-n", "FedAvg"
 BETA = "FedMGDA+ (beta 1/3)"
@@ -461,6 +462,17 @@ CLAIMS = {
         "at full batch FedMGDA+ {plus:.1f} and FedAvg-n {unit:.1f} against FedAvg {mean:.1f} %",
         printed("emnist_user_2.csv", plus=PLUS, unit=UNIT, mean=MEAN),
     ),
+    "writers": (
+        (
+            "late mean FedAvg-n {unit:1} and FedMGDA+ {plus:1}, FedAvg {mean:1}, FedMGDA {raw:1} "
+            "%; path {unit_path:0} and {plus_path:0}, {mean_path:0}, {raw_path:0}"
+        ),
+        {
+            f"{name}{end}": of_seed(WRITERS, row, metric, 1)
+            for name, row in {"unit": UNIT, "plus": PLUS, "mean": MEAN, "raw": "FedMGDA"}.items()
+            for end, metric in {"": "late_average", "_path": "path"}.items()
+        },
+    ),
     "femnist twenty": (
         "q-FedAvg {q:.1f} and FedAvg {mean:.1f} are ahead of FedMGDA+ {plus:.1f}",
         printed("emnist_user_1.csv", q="q-FedAvg", mean=MEAN, plus=PLUS),
@@ -474,7 +486,7 @@ CLAIMS = {
         for name, folder in {
             "fresh": FRESH, "digits": DIGITS, "protected": "protected-fmnist", "adult": SHIFT,
             "adult true": TRUE, "exact": EXACT, "full": "fmnist-full-batch", "rules": RULES,
-            "attack": ATTACK, "fig1": FIG1, "P5": FRESH1,
+            "attack": ATTACK, "fig1": FIG1, "P5": FRESH1, "writers": WRITERS,
         }.items()
     },
     **{
@@ -482,7 +494,6 @@ CLAIMS = {
         for name, study, setting in (
             ("shakespeare", "shakespeare-small", Setting()),
             ("cifar", "cifar-user-1", Setting(seeds=1)),
-            ("writers", "writers-full-batch", Setting()),
         )
     },
 }  # fmt: skip
