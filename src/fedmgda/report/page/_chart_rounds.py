@@ -92,9 +92,9 @@ _BOTH_SIDES = (*(-one for one in reversed(_DECADES)), 0.0, *_DECADES)
 _TINY = (0.0, *(10.0**power for power in range(-17, 1)))
 
 _CERTIFICATE: dict[str, tuple[Value, str, Spec]] = {
-    "norm": (Value(label="‖d‖"), "Length of the common direction", {"type": "log"}),
+    "norm": (Value(label="‖d‖", axis=",~r"), "Length of the common direction", {"type": "log"}),
     "min_inner": (
-        Value(label="min ⟨gᵢ, d⟩", ticks=_BOTH_SIDES),
+        Value(label="min ⟨gᵢ, d⟩", axis=",~r", ticks=_BOTH_SIDES),
         "The participant that is served least: below 0, the step goes against it",
         {"type": "symlog", "constant": 1e-3},
     ),
@@ -135,5 +135,5 @@ def pareto_chart() -> Chart:
         description="A line for each run: the residual after each evaluated round.",
         table="pareto",
         wide=True,
-        spec=curve(Value(label="min ‖Jλ‖"), scale={"type": "log"}),
+        spec=curve(Value(label="min ‖Jλ‖", axis=",~r"), scale={"type": "log"}),
     )

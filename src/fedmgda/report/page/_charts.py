@@ -57,13 +57,14 @@ class Value:
     Attributes:
         label: Beside an axis.
         format: Of d3, in a tooltip: ".1%" for shares.
-        axis: Of d3, beside an axis; without a precision, which follows from the step.
+        axis: Of d3, beside an axis; without a precision, which follows from the step. Of a
+            logarithm it is ",~r", which on a linear axis takes a digit too few now and then.
         ticks: Where an axis has its ticks; None where that follows from what is drawn.
     """
 
     label: str
     format: str = ".3~g"
-    axis: str = ",~r"
+    axis: str = ",~f"
     ticks: tuple[float, ...] | None = None
 
 

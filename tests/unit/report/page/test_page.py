@@ -7,10 +7,12 @@ from html.parser import HTMLParser
 
 import altair
 import pytest
+import vl_convert
 
 from fedmgda._errors import DataError
 from fedmgda.experiments import open_run
 from fedmgda.report.page import build_page, is_page
+from fedmgda.report.page._charts import number
 from fedmgda.report.page._page import vega_script
 from runs import FORMAT_1, copy_of, finished_run
 
@@ -109,8 +111,22 @@ def test_labels_of_an_axis_have_as_many_digits_as_its_steps_need(page):
         for chart in data_of(page.html)["charts"]
         for _, one in axes_of(chart["spec"])
     }
-    assert {"~%", ",~r"} <= formats
+    assert {"~%", ",~f"} <= formats
     assert [one for one in formats if one and re.search(r"\.\d", one)] == []
+
+
+@pytest.mark.parametrize("end", [1.07e-5, 0.0109, 0.107, 1.07, 10.7, 1070.0])
+def test_labels_of_an_axis_differ_beside_a_power_of_ten(end):
+    """Of bars up to 0.011 seconds the last two ticks were 0.01 and 0.01."""
+    spec = {
+        "data": {"values": [{"seconds": end}]},
+        "mark": "bar",
+        "width": 480,
+        "encoding": {"x": number("seconds", "seconds")},
+    }
+    texts = re.findall(r">([\d.,]+)</text>", vl_convert.vegalite_to_svg(spec))
+    assert len(texts) > 5
+    assert len({*texts}) == len(texts)
 
 
 def test_a_line_at_the_best_or_the_worst_is_inside_its_scale(page):
